@@ -262,6 +262,27 @@ async def test_an_upstream_proxy_is_named_by_its_setting_and_its_address_in_the_
     assert_kept_nowhere(settings)
 
 
+@pytest.mark.parametrize("scheme", ["ws", "http"])
+@pytest.mark.parametrize("trouble", UPSTREAM_TROUBLES)
+async def test_a_remote_browser_is_named_by_its_setting_and_its_address_in_the_log(
+    settings: Settings, resolver: TableResolver, site: Site, trouble: str, scheme: str
+) -> None:
+    page = {"url": site.url("/article"), "mode": "dynamic"}
+    scrape = Configured(lambda _: {}, "", "/api/v2/scrape", "scrape", page)
+    async with in_trouble(UPSTREAM_TROUBLES[trouble]) as port:
+        url = f"{scheme}://{HOST}:{port}/?token={TOKEN}"
+        changes = {"browser": {"cdp_url": url, "start_timeout_ms": 500}}
+        with capture_logs() as log:
+            async with serving_with(settings, resolver, changes) as api:
+                answers = [await scrape.over_rest(api, page), await scrape.over_mcp(api, page)]
+    for answer in answers:
+        assert_hidden(answer, port)
+        assert "browser.cdp-url" in answer
+    assert f"http://{HOST}:{port}" in [line.get("browser") for line in log]
+    assert TOKEN not in str(log)
+    assert_kept_nowhere(settings)
+
+
 @pytest.mark.parametrize("mode", ["static", "dynamic"])
 @pytest.mark.parametrize("trouble", UPSTREAM_TROUBLES)
 async def test_a_proxy_of_a_pool_is_named_by_its_setting_and_its_address_in_the_log(

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from cinder.browser.cdp import CdpConnection, CdpMessage, CommandFailed, ConnectionClosed
+from cinder.browser.cdp import CdpMessage, CommandFailed, ConnectionClosed, PipeConnection
 
 
 class OtherEnd:
@@ -40,17 +40,17 @@ class OtherEnd:
 
 
 @pytest.fixture
-async def pipe() -> AsyncIterator[tuple[CdpConnection, OtherEnd]]:
+async def pipe() -> AsyncIterator[tuple[PipeConnection, OtherEnd]]:
     commands_read, commands_write = os.pipe()
     answers_read, answers_write = os.pipe()
     other = OtherEnd(commands_read, answers_write)
-    connection = await CdpConnection.open(answers_read, commands_write, max_message_bytes=10_000)
+    connection = await PipeConnection.open(answers_read, commands_write, max_message_bytes=10_000)
     yield connection, other
     connection.close()
     other.close()
 
 
-Pipe = tuple[CdpConnection, OtherEnd]
+Pipe = tuple[PipeConnection, OtherEnd]
 
 
 async def test_each_command_gets_its_own_answer_in_whatever_order(pipe: Pipe) -> None:

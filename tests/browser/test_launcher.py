@@ -40,6 +40,7 @@ async def test_a_workers_profile_goes_when_it_does(
 ) -> None:
     launcher = DisposableLauncher(equipment, ProfileRoot(tmp_path), headless=True)
     worker = await launcher.start()
+    assert worker.profile is not None
     assert worker.profile.is_dir()
     await launcher.close(worker)
     assert not worker.profile.exists()

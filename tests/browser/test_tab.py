@@ -8,7 +8,7 @@ from typing import IO
 import pytest
 import pytest_asyncio
 
-from cinder.browser.cdp import CdpConnection, ConnectionClosed
+from cinder.browser.cdp import ConnectionClosed, PipeConnection
 from cinder.browser.engine import BrowserParts
 from cinder.browser.tab import (
     DownloadStarted,
@@ -151,7 +151,7 @@ async def spoken() -> AsyncIterator[tuple[Tab, IO[bytes], IO[bytes]]]:
     """A tab whose browser is the test: what it is told, and where it speaks."""
     commands_read, commands_write = os.pipe()
     answers_read, answers_write = os.pipe()
-    connection = await CdpConnection.open(answers_read, commands_write, max_message_bytes=100_000)
+    connection = await PipeConnection.open(answers_read, commands_write, max_message_bytes=100_000)
     with os.fdopen(commands_read, "rb", 0) as told, os.fdopen(answers_write, "wb", 0) as says:
         yield Tab(connection.session("S"), "F"), told, says
         connection.close()

@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from cinder import __version__
+from tests.browser.remote_chromium import open_chromium
 from tests.egress.relay_proxies import open_relays, three_relays
 from tests.llm.servers import OpenAiServer
 from tests.search_servers import JsonServer, SearxngServer, serving, some_pages
@@ -379,6 +380,23 @@ async def test_doctor_says_how_to_mend(run: Run, tmp_path: Path) -> None:
     assert done.code == 1
     assert "FAIL  database" in done.out
     assert "CINDER_STORE__URL" in done.out
+
+
+async def test_doctor_tries_a_remote_browser_and_says_what_is_lost(
+    run: Run, tmp_path: Path
+) -> None:
+    async with open_chromium(tmp_path / "remote") as chromium:
+        url = f"http://user:geheim@{chromium.relay.pair}/?token=geheim"
+        variables = {"CINDER_SERVER__PORT": "1", "CINDER_BROWSER__CDP_URL": url}
+        fine = await run("doctor", **variables)
+    assert (fine.code, chromium.relay.connections) == (0, 2), fine.out
+    assert "ok    browser     works; it is remote" in fine.out
+    assert "do not pass the egress guard" in fine.out
+    failing = await run("doctor", **variables)
+    assert failing.code == 1
+    assert "FAIL  browser     The remote browser (setting browser.cdp-url)" in failing.out
+    assert f"It was asked at http://{chromium.relay.pair}." in failing.out
+    assert "geheim" not in f"{fine.out} {fine.err} {failing.out} {failing.err}"
 
 
 async def test_doctor_tries_every_search_provider(run: Run) -> None:

@@ -428,6 +428,24 @@ def test_a_persons_profile_is_used_once() -> None:
     assert plan(RenderOptions(profile=Profile.MASTER)) == (EngineStep.BROWSER,)
 
 
+@pytest.mark.parametrize(
+    ("render", "step"),
+    [
+        (RenderOptions(mode=Mode.DYNAMIC, proxy=ProxyTier.BASIC), EngineStep.REMOTE_BROWSER),
+        (RenderOptions(proxy=ProxyTier.STEALTH), EngineStep.REMOTE_STEALTH),
+        (RenderOptions(profile=Profile.MASTER, proxy=ProxyTier.BASIC), EngineStep.BROWSER),
+        (RenderOptions(proxy=ProxyTier.BASIC), EngineStep.STATIC),
+    ],
+)
+async def test_a_remote_browser_replaces_the_local_one_but_for_a_persons_profile(
+    render: RenderOptions, step: EngineStep
+) -> None:
+    engines = {it: ScriptedFetcher(200, body=ARTICLE) for it in EngineStep}
+    escalation = EngineEscalation(engines, FetchRetryPolicy(), SiteMemory())
+    await escalation.fetch(replace(SMART, render=render), AttemptLog(1_000, lambda *_: None))
+    assert [it for it, engine in engines.items() if engine.tasks] == [step]
+
+
 @pytest.mark.parametrize("render", NEEDING)
 def test_what_only_a_browser_can_do_goes_to_one(render: RenderOptions) -> None:
     assert EngineStep.STATIC not in plan(render)

@@ -23,6 +23,7 @@ from cinder.browser.launcher import (
     LoginBrowser,
     LoginOptions,
     MasterProfileLauncher,
+    WorkerLauncher,
     has_display,
     needs_no_sandbox,
     without_proxies,
@@ -34,6 +35,7 @@ from cinder.browser.pool import (
     PoolLimits,
 )
 from cinder.browser.profiles import ProfileLock, ProfileRoot, is_disposable_name
+from cinder.browser.remote import RemoteLauncher, RemoteUrl
 from cinder.browser.tab import read_script
 from cinder.browser.visit import VisitSettings
 from cinder.browser.waiting import WaitPolicy
@@ -61,10 +63,12 @@ async def open_browsers(
     scrape = settings.scrape
     with settings_errors():
         equipment = make_equipment(settings, proxy)
+        remote = read_remote_url(settings.browser)
         profiles = ProfileRoot(settings.browser_root)
         parts = BrowserParts(
             finder=equipment.finder,
-            pools=_make_pools(settings, equipment, profiles, metrics),
+            pools=_make_pools(settings, equipment, profiles, remote, metrics),
+            is_remote=remote is not None,
             blocking=PageBlocking.read(settings.browser.filter_lists, ListLimits()),
             identity=_make_identity(settings.browser),
             visit=VisitSettings(
@@ -83,6 +87,13 @@ async def open_browsers(
             ),
             proxy=proxy,
             upstream_tiers=upstream_tiers(settings.browser),
+        )
+    if remote is not None:
+        _log.warning(
+            "remote browser without egress guard",
+            setting="browser.cdp-url",
+            browser=remote.origin,
+            meaning="redirects and resources of pages that it renders are not checked",
         )
     if swept := await asyncio.to_thread(profiles.sweep):
         _log.info("profiles of ended processes removed", profiles=swept)
@@ -164,7 +175,11 @@ def make_upstream(browser: BrowserSettings) -> Upstream | None:
 
 
 def _make_pools(
-    settings: Settings, equipment: LaunchSettings, profiles: ProfileRoot, metrics: Metrics
+    settings: Settings,
+    equipment: LaunchSettings,
+    profiles: ProfileRoot,
+    remote: RemoteUrl | None,
+    metrics: Metrics,
 ) -> dict[Profile, BrowserWorkerPool]:
     browser = settings.browser
     limits = PoolLimits(
@@ -176,9 +191,20 @@ def _make_pools(
         max_waiting=browser.queue_max_waiting,
     )
     profile = master_profile(settings)
+    launcher: WorkerLauncher
+    if remote is None:
+        launcher = DisposableLauncher(equipment, profiles, headless=browser.slave_headless)
+    else:
+        launcher = RemoteLauncher(
+            remote,
+            equipment.proxy,
+            equipment.limits,
+            max_message_bytes=browser.cdp_max_message_bytes,
+            ca_file=settings.egress.ca_file,
+        )
     return {
         Profile.DEFAULT: DefaultBrowserWorkerPool(
-            DisposableLauncher(equipment, profiles, headless=browser.slave_headless),
+            launcher,
             limits,
             counting(metrics.recycles),
         ),
@@ -188,6 +214,15 @@ def _make_pools(
             limits,
         ),
     }
+
+
+def read_remote_url(browser: BrowserSettings) -> RemoteUrl | None:
+    """Return the address of the remote browser, if there is one.
+
+    Raises:
+        ValueError: its URL is invalid.
+    """
+    return None if browser.cdp_url is None else RemoteUrl.parse(browser.cdp_url.get_secret_value())
 
 
 def _make_identity(browser: BrowserSettings) -> IdentitySettings:

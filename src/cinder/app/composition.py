@@ -15,6 +15,7 @@ from cinder.app.browser import (
     make_upstream,
     open_browsers,
     open_login_window,
+    read_remote_url,
 )
 from cinder.app.extraction import (
     ConfiguredModel,
@@ -33,7 +34,7 @@ from cinder.app.search import (
 )
 from cinder.app.settings import settings_errors
 from cinder.background import BackgroundTasks
-from cinder.browser.engine import BrowserFetcher
+from cinder.browser.engine import BrowserFetcher, RemoteBrowserFetcher
 from cinder.config.outbound import EgressSettings, ProxyPoolSettings, ScrapeSettings
 from cinder.config.settings import Settings
 from cinder.egress.base import Resolver
@@ -55,7 +56,7 @@ from cinder.services.auth import TokenService
 from cinder.services.export.exporter import Exporter
 from cinder.services.extraction.service import DocumentExtraction, ExtractService
 from cinder.services.extraction.site_recipes import LearnedRecipes
-from cinder.services.health import Health
+from cinder.services.health import Check, Health, check_with_address
 from cinder.services.jobs.control import JobControl
 from cinder.services.jobs.site_files import RobotsCache
 from cinder.services.scraping.admission import Admission, AdmissionLimits
@@ -151,6 +152,11 @@ async def open_app(
             EngineStep.BROWSER: BrowserFetcher(ProxyTier.BASIC, browsers),
             EngineStep.STEALTH: BrowserFetcher(ProxyTier.STEALTH, browsers),
         }
+        try_browser: Check = browsers.try_out
+        if remote := read_remote_url(settings.browser):
+            engines[EngineStep.REMOTE_BROWSER] = RemoteBrowserFetcher(ProxyTier.BASIC, browsers)
+            engines[EngineStep.REMOTE_STEALTH] = RemoteBrowserFetcher(ProxyTier.STEALTH, browsers)
+            try_browser = check_with_address(browsers.try_out, remote.origin)
         retries = FetchRetryPolicy(
             max_retries=settings.scrape.max_retries,
             first_wait_seconds=settings.scrape.retry_wait_seconds,
@@ -292,7 +298,7 @@ async def open_app(
                     "jobs": jobs.engine.check,
                 },
                 trials={
-                    "browser": browsers.try_out,
+                    "browser": try_browser,
                     **{f"proxies:{name}": pool.check for name, pool in proxy.pools.items()},
                     **search_providers.trials,
                     **(language_model.trials if language_model else {}),

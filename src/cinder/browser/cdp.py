@@ -1,4 +1,4 @@
-"""The DevTools protocol (CDP) over a pipe: commands, responses and events.
+"""The DevTools protocol (CDP): commands, responses and events, and the pipe to a local browser.
 
 Unlike a debugging port, a pipe is closed to other processes, and the browser ends by itself when
 the other end of the pipe closes.
@@ -7,6 +7,7 @@ the other end of the pipe closes.
 import asyncio
 import json
 import os
+from abc import ABC, abstractmethod
 from collections.abc import Callable
 from contextlib import ExitStack
 from itertools import count
@@ -92,34 +93,29 @@ class CdpSession:
                 response.set_exception(ConnectionClosed(reason))
 
 
-class CdpConnection(asyncio.Protocol):
-    """A browser's pipe, on the event loop that opened it."""
+class CdpConnection(ABC):
+    """A connection with a browser, on the event loop that opened it."""
 
-    def __init__(self, max_message_bytes: int) -> None:
+    def __init__(self, *, ended: str) -> None:
         self.browser = CdpSession(self, None)
         self.closed: asyncio.Future[None] = asyncio.get_running_loop().create_future()
-        self._max_message_bytes = max_message_bytes
+        self._ended = ended
         self._numbers = count(1)
         self._pending: dict[int, asyncio.Future[CdpMessage]] = {}
         self._sessions: dict[str, CdpSession] = {}
-        self._partial = bytearray()
-        self._reading: asyncio.BaseTransport | None = None
-        self._writing: asyncio.WriteTransport | None = None
 
-    @classmethod
-    async def open(cls, read_fd: int, write_fd: int, *, max_message_bytes: int) -> "CdpConnection":
-        """Take over the two ends of a browser's pipe."""
-        loop = asyncio.get_running_loop()
-        connection = cls(max_message_bytes)
-        with ExitStack() as on_failure:
-            reading = on_failure.enter_context(os.fdopen(read_fd, "rb", 0))
-            writing = on_failure.enter_context(os.fdopen(write_fd, "wb", 0))
-            on_failure.callback(connection.close)
-            connection._reading, _ = await loop.connect_read_pipe(lambda: connection, reading)
-            transport, _ = await loop.connect_write_pipe(asyncio.BaseProtocol, writing)
-            connection._writing = transport
-            on_failure.pop_all()
-        return connection
+    @property
+    @abstractmethod
+    def _can_write(self) -> bool:
+        """Whether messages can be sent."""
+
+    @abstractmethod
+    def _write(self, message: bytes) -> None:
+        """Send a message."""
+
+    @abstractmethod
+    def _disconnect(self) -> None:
+        """Close what carries the messages."""
 
     def session(self, session_id: str) -> CdpSession:
         """Return the session of an attached target."""
@@ -142,13 +138,82 @@ class CdpConnection(asyncio.Protocol):
         message: CdpMessage = {"id": number, "method": method, "params": params}
         if session_id is not None:
             message["sessionId"] = session_id
-        if self._writing is None or self._writing.is_closing():
-            response.set_exception(ConnectionClosed("The browser has ended"))
+        if not self._can_write:
+            response.set_exception(ConnectionClosed(self._ended))
             return response
         self._pending[number] = response
         response.add_done_callback(lambda _: self._pending.pop(number, None))
-        self._writing.write(json.dumps(message).encode() + _SEPARATOR)
+        self._write(json.dumps(message).encode())
         return response
+
+    def receive(self, text: bytes) -> None:
+        """Handle a message of the browser."""
+        try:
+            message: CdpMessage = json.loads(text)
+            if "id" not in message:
+                session_id = message.get("sessionId")
+                session = self.browser if session_id is None else self._sessions.get(session_id)
+                if session is not None:
+                    session.dispatch(message["method"], message.get("params", {}))
+                return
+            response = self._pending.get(message["id"])
+            if response is None or response.done():
+                return
+            if "error" in message:
+                response.set_exception(CommandFailed(str(message["error"].get("message"))))
+            else:
+                response.set_result(message.get("result", {}))
+        except Exception:  # noqa: BLE001 - an unexpected message ends only this browser
+            _log.exception("browser not understood")
+            self.close()
+
+    def close(self) -> None:
+        """Disconnect from the browser, and fail all pending commands."""
+        self._disconnect()
+        for session in (self.browser, *self._sessions.values()):
+            session.close(self._ended)
+        self._sessions.clear()
+        if not self.closed.done():
+            self.closed.set_result(None)
+
+
+class PipeConnection(CdpConnection, asyncio.Protocol):
+    """A local browser's pipe, whose end ends the browser."""
+
+    def __init__(self, max_message_bytes: int) -> None:
+        super().__init__(ended="The browser has ended")
+        self._max_message_bytes = max_message_bytes
+        self._partial = bytearray()
+        self._reading: asyncio.BaseTransport | None = None
+        self._writing: asyncio.WriteTransport | None = None
+
+    @classmethod
+    async def open(cls, read_fd: int, write_fd: int, *, max_message_bytes: int) -> "PipeConnection":
+        """Take over the two ends of a browser's pipe."""
+        loop = asyncio.get_running_loop()
+        connection = cls(max_message_bytes)
+        with ExitStack() as on_failure:
+            reading = on_failure.enter_context(os.fdopen(read_fd, "rb", 0))
+            writing = on_failure.enter_context(os.fdopen(write_fd, "wb", 0))
+            on_failure.callback(connection.close)
+            connection._reading, _ = await loop.connect_read_pipe(lambda: connection, reading)
+            transport, _ = await loop.connect_write_pipe(asyncio.BaseProtocol, writing)
+            connection._writing = transport
+            on_failure.pop_all()
+        return connection
+
+    @property
+    def _can_write(self) -> bool:
+        return self._writing is not None and not self._writing.is_closing()
+
+    def _write(self, message: bytes) -> None:
+        if self._writing is not None:
+            self._writing.write(message + _SEPARATOR)
+
+    def _disconnect(self) -> None:
+        for transport in (self._reading, self._writing):
+            if transport is not None:
+                transport.close()
 
     def data_received(self, data: bytes) -> None:
         """Split the browser's output into messages, each of which ends with a NUL."""
@@ -160,24 +225,7 @@ class CdpConnection(asyncio.Protocol):
         self._partial = bytearray()
         self._keep(rest)
         for text in messages:
-            try:
-                message: CdpMessage = json.loads(text)
-                if "id" not in message:
-                    session_id = message.get("sessionId")
-                    session = self.browser if session_id is None else self._sessions.get(session_id)
-                    if session is not None:
-                        session.dispatch(message["method"], message.get("params", {}))
-                    continue
-                response = self._pending.get(message["id"])
-                if response is None or response.done():
-                    continue
-                if "error" in message:
-                    response.set_exception(CommandFailed(str(message["error"].get("message"))))
-                else:
-                    response.set_result(message.get("result", {}))
-            except Exception:  # noqa: BLE001 - an unexpected message ends only this browser
-                _log.exception("browser not understood")
-                self.close()
+            self.receive(text)
 
     def _keep(self, data: bytes) -> None:
         self._partial += data
@@ -187,14 +235,3 @@ class CdpConnection(asyncio.Protocol):
     def connection_lost(self, exc: Exception | None) -> None:  # noqa: ARG002 - the protocol's
         """Close the connection: the browser has ended."""
         self.close()
-
-    def close(self) -> None:
-        """Close the pipe, which ends the browser, and fail all pending commands."""
-        for transport in (self._reading, self._writing):
-            if transport is not None:
-                transport.close()
-        for session in (self.browser, *self._sessions.values()):
-            session.close("The browser has ended")
-        self._sessions.clear()
-        if not self.closed.done():
-            self.closed.set_result(None)

@@ -1,6 +1,6 @@
 """The browser engine: fetches a page in a tab of a pool's worker."""
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, replace
 
 from cinder.browser.blocking import Interception, PageBlocking
@@ -13,10 +13,18 @@ from cinder.browser.visit import TabConfiguration, Visit, VisitSettings
 from cinder.browser.worker import ContextPurpose, WorkerTab
 from cinder.egress.credentials import Route
 from cinder.egress.proxy import ForwardProxy
-from cinder.errors import BrowserCrashed, BrowserUnavailable, ScrapeFailed
+from cinder.errors import (
+    BrowserCrashed,
+    BrowserUnavailable,
+    CinderError,
+    EgressBlocked,
+    ScrapeFailed,
+    Unsupported,
+)
 from cinder.fetch.base import FetchTask
 from cinder.models.document import FetchedPage
 from cinder.models.request import Profile, ProxyTier
+from cinder.models.url import host_and_port, origin_of
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -31,6 +39,8 @@ class BrowserParts:
     proxy: ForwardProxy
     upstream_tiers: frozenset[ProxyTier] = frozenset()
     """The tiers whose connections leave through the upstream proxy."""
+    is_remote: bool = False
+    """Whether the default pool uses a remote browser."""
 
     async def check(self) -> None:
         """Return if pages can probably be rendered; no browser is started.
@@ -41,7 +51,8 @@ class BrowserParts:
         for pool in self.pools.values():
             if pool.last_failure is not None:
                 raise pool.last_failure
-        self.finder.find_headless()
+        if not self.is_remote:
+            self.finder.find_headless()
 
     async def try_out(self) -> None:
         """Start a browser and open a tab.
@@ -58,6 +69,8 @@ class BrowserParts:
 
 class BrowserFetcher:
     """Fetches pages with a browser."""
+
+    _ended = "The browser ended before the page was read"
 
     def __init__(self, tier: ProxyTier, parts: BrowserParts) -> None:
         self.name = "browser-stealth" if tier is ProxyTier.STEALTH else "browser"
@@ -86,7 +99,7 @@ class BrowserFetcher:
                 opened.is_tidy = True
                 return page if exit_ is None else replace(page, proxy_number=exit_.proxy.number)
         except ConnectionClosed as error:
-            raise BrowserCrashed("The browser ended before the page was read") from error
+            raise BrowserCrashed(self._ended) from error
 
     async def _visit(self, opened: WorkerTab, task: FetchTask) -> FetchedPage:
         is_blocked = self._parts.blocking.unwanted_hosts(task.url, block_ads=task.render.block_ads)
@@ -121,6 +134,64 @@ class BrowserFetcher:
         try:
             return await visit.run(configuration, self.name)
         except ConnectionClosed as error:
-            raise opened.worker.failure or opened.tab.failure or error from error
+            failure = opened.worker.failure or opened.tab.failure
+            if failure is None and not opened.worker.is_running:
+                failure = opened.worker.loss  # the tab is told a moment later
+            raise failure or error from error
         except CommandFailed as error:
             raise ScrapeFailed(f"The browser refused a command: {error}") from error
+
+
+_NO_GUARD = "the connections of the remote browser (setting browser.cdp-url) leave where it runs"
+_MAX_HOSTS = 50
+
+
+class RemoteBrowserFetcher(BrowserFetcher):
+    """Fetches pages with a remote browser, whose connections do not pass the egress proxy.
+
+    The guard judges the requested URL before it is sent, and every page that the tab showed
+    before anything of it is returned. Requests that need the proxy for more are refused.
+    """
+
+    _ended = "The connection to the remote browser (setting browser.cdp-url) broke"
+
+    def __init__(self, tier: ProxyTier, parts: BrowserParts) -> None:
+        super().__init__(tier, parts)
+        self.name = f"remote-{self.name}"
+
+    async def fetch(self, task: FetchTask) -> FetchedPage:
+        """Render a URL in a new tab of the remote browser.
+
+        Raises:
+            Unsupported: the request needs the egress proxy.
+        """
+        self._require_no_proxy(task)
+        await self._parts.proxy.judge(*host_and_port(task.url))
+        return await super().fetch(task)
+
+    def _require_no_proxy(self, task: FetchTask) -> None:
+        if task.render.proxy_pool is not None:
+            needs = "proxyPool works for pages without a browser only"
+        elif self._tier in self._parts.upstream_tiers:
+            needs = f"browser.proxy-server cannot be used with proxy {str(self._tier)!r}"
+        elif task.may_connect is not None:
+            needs = "a token with domains cannot run scripts"
+        else:
+            return
+        raise Unsupported(f"Here {needs}: {_NO_GUARD}", url=task.url)
+
+    async def _visit(self, opened: WorkerTab, task: FetchTask) -> FetchedPage:
+        try:
+            page = await super()._visit(opened, task)
+        except CinderError:
+            # An error's message may have words of the page.
+            await self._judge_pages(opened.tab.origins)
+            raise
+        await self._judge_pages({*opened.tab.origins, origin_of(page.final_url)})
+        return page
+
+    async def _judge_pages(self, origins: Collection[str]) -> None:
+        if len(origins) > _MAX_HOSTS:
+            raise EgressBlocked(f"The page led to more than {_MAX_HOSTS} hosts")
+        for origin in origins:
+            await self._parts.proxy.judge(*host_and_port(origin))

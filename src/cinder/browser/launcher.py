@@ -90,7 +90,8 @@ class DisposableLauncher:
         try:
             await worker.close()
         finally:
-            await asyncio.to_thread(self._profiles.remove, worker.profile)
+            if worker.profile is not None:
+                await asyncio.to_thread(self._profiles.remove, worker.profile)
 
 
 class MasterProfileLauncher:
@@ -179,8 +180,9 @@ class LoginBrowser:
     The caller must hold the profile's lock.
     """
 
-    def __init__(self, worker: BrowserWorker, options: LoginOptions) -> None:
+    def __init__(self, worker: BrowserWorker, profile: Path, options: LoginOptions) -> None:
         self._worker = worker
+        self._profile = profile
         self._options = options
         self._has_restored = False
 
@@ -209,7 +211,8 @@ class LoginBrowser:
             closes_popups=False,
         )
         limits = replace(settings.limits, max_memory_bytes=None)
-        return cls(await BrowserWorker.start(launch, settings.proxy, limits), options)
+        worker = await BrowserWorker.start(launch, settings.proxy, limits)
+        return cls(worker, profile, options)
 
     async def show(self, proxy_credentials: ProxyCredentials) -> str | None:
         """Restore earlier logins and show the first page; return an error message if that fails.
@@ -219,7 +222,7 @@ class LoginBrowser:
         """
         try:
             tab = (await self._worker.adopt_tab(proxy_credentials)).tab
-            await restore_cookies(self._worker.browser, self._worker.profile)
+            await restore_cookies(self._worker.browser, self._profile)
             self._has_restored = True
             if self._options.initial_url == "about:blank":
                 return None
@@ -243,7 +246,7 @@ class LoginBrowser:
         deadline = monotonic() + self._options.timeout_seconds
         with suppress(ConnectionClosed, CommandFailed):
             while monotonic() < deadline:
-                await save_cookies(self._worker.browser, self._worker.profile)
+                await save_cookies(self._worker.browser, self._profile)
                 targets = await self._worker.browser.send("Target.getTargets")
                 if not any(target["type"] == "page" for target in targets["targetInfos"]):
                     return True
@@ -256,7 +259,7 @@ class LoginBrowser:
         try:
             # Saving before earlier logins are restored would lose them.
             if self._worker.is_running and self._has_restored:
-                await save_cookies(self._worker.browser, self._worker.profile)
+                await save_cookies(self._worker.browser, self._profile)
         finally:
             await self._worker.close()
 

@@ -9,10 +9,12 @@ from collections.abc import Mapping, Sequence
 from contextlib import ExitStack, suppress
 from dataclasses import dataclass
 from pathlib import Path
+from typing import ClassVar
 
 import psutil
 
-from cinder.browser.cdp import CdpConnection
+from cinder.browser.cdp import CdpConnection, PipeConnection
+from cinder.errors import BrowserCrashed, CinderError
 
 # The descriptors on which Chromium reads commands and writes responses.
 _COMMANDS_FD, _ANSWERS_FD = 3, 4
@@ -35,9 +37,20 @@ class BrowserProcess:
     that they report to.
     """
 
+    is_remote: ClassVar[bool] = False
     pid: int
     connection: CdpConnection
     crashes: Path
+
+    @property
+    def name(self) -> str:
+        """The name of its profile."""
+        return self.crashes.parent.name
+
+    @property
+    def loss(self) -> CinderError:
+        """The error of pages that it leaves unread."""
+        return BrowserCrashed()
 
     async def private_bytes(self) -> int:
         """Return the memory that the browser's processes do not share."""
@@ -89,7 +102,7 @@ async def start_process(
     environment = {**environment, "BREAKPAD_DUMP_LOCATION": str(crashes)}
     pid, answers_fd, commands_fd = _spawn(executable, arguments, environment, log)
     try:
-        connection = await CdpConnection.open(
+        connection = await PipeConnection.open(
             answers_fd, commands_fd, max_message_bytes=_MAX_MESSAGE_BYTES
         )
     except BaseException:  # cancelled: no caller has the process yet

@@ -6,14 +6,21 @@ from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from time import monotonic
+from typing import Protocol
 
 import structlog
 from structlog.typing import FilteringBoundLogger
 
 from cinder.background import BackgroundTasks
-from cinder.browser.cdp import CdpMessage, CdpSession, CommandFailed, ConnectionClosed
+from cinder.browser.cdp import (
+    CdpConnection,
+    CdpMessage,
+    CdpSession,
+    CommandFailed,
+    ConnectionClosed,
+)
 from cinder.browser.chromium import proxy_url_for_browser
-from cinder.browser.process import BrowserProcess, start_process
+from cinder.browser.process import start_process
 from cinder.browser.tab import Tab
 from cinder.egress.credentials import ProxyCredentials, Route
 from cinder.egress.proxy import ForwardProxy
@@ -137,17 +144,64 @@ class BrowserLaunch:
     """Whether windows that pages open are closed; a person may need them to log in."""
 
 
+class RunningBrowser(Protocol):
+    """A browser that a worker controls: the processes of a local one, or a remote one."""
+
+    @property
+    def is_remote(self) -> bool:
+        """Whether others may use it too, and its connections do not pass the egress proxy."""
+        ...
+
+    @property
+    def name(self) -> str:
+        """Its name in the log."""
+        ...
+
+    @property
+    def pid(self) -> int:
+        """The id of the main process; 0 for a remote browser."""
+        ...
+
+    @property
+    def connection(self) -> CdpConnection:
+        """The connection that commands are sent over."""
+        ...
+
+    @property
+    def loss(self) -> CinderError:
+        """The error of pages that it leaves unread."""
+        ...
+
+    async def private_bytes(self) -> int:
+        """Return the memory that the browser's processes do not share."""
+        ...
+
+    def kill(self) -> None:
+        """End it at once, or begin to."""
+        ...
+
+    async def kill_all(self) -> None:
+        """End all of it."""
+        ...
+
+    async def wait_ended(self, timeout_seconds: float) -> bool:
+        """Wait until all of it has ended; return whether it has."""
+        ...
+
+
 class BrowserWorker:
     """A running browser."""
 
     def __init__(
         self,
-        launch: BrowserLaunch,
-        process: BrowserProcess,
+        process: RunningBrowser,
         proxy: ForwardProxy,
         limits: BrowserWorkerLimits,
+        *,
+        profile: Path | None = None,
     ) -> None:
-        self.profile = launch.profile
+        self.profile = profile
+        """The folder of a local browser's profile."""
         self.pages = 0
         self.idle_since = monotonic()
         self.failure: CinderError | None = None
@@ -157,6 +211,7 @@ class BrowserWorker:
         self._limits = limits
         self._tabs: dict[str, Tab] = {}
         self._kept: BrowserContext | None = None
+        self._context_ids: set[str] = set()
         self._tasks = BackgroundTasks()
         process.connection.closed.add_done_callback(self._fail_tabs)
 
@@ -178,16 +233,9 @@ class BrowserWorker:
             raise BrowserUnavailable(
                 f"{launch.executable} cannot be started: {error.strerror}"
             ) from error
-        worker = cls(launch, process, proxy, limits)
-        await worker._tasks.__aenter__()
+        worker = cls(process, proxy, limits, profile=launch.profile)
         try:
-            async with asyncio.timeout(limits.start_timeout_seconds):
-                version = await worker.browser.send("Browser.getVersion")
-                worker.user_agent = version["userAgent"]
-                if launch.closes_popups:
-                    worker.browser.on("Target.targetCreated", worker._close_popup)
-                worker.browser.on("Target.detachedFromTarget", worker._on_detached)
-                await worker.browser.send("Target.setDiscoverTargets", discover=True)
+            await worker.open(closes_popups=launch.closes_popups)
         except (ConnectionClosed, CommandFailed, TimeoutError) as error:
             # Read before the kill, which appends to it.
             output = log.read_text(errors="replace").strip() if log.exists() else ""
@@ -201,8 +249,27 @@ class BrowserWorker:
         except BaseException:
             await worker.kill()
             raise
-        worker._tasks.start(worker._watch())
         return worker
+
+    async def open(self, *, closes_popups: bool = True) -> None:
+        """Wait until the browser responds, and watch it from then on.
+
+        If it fails, the caller kills the worker.
+
+        Raises:
+            TimeoutError: it does not respond in time.
+            CommandFailed: it refuses to be controlled.
+            ConnectionClosed: it has ended.
+        """
+        await self._tasks.__aenter__()
+        async with asyncio.timeout(self._limits.start_timeout_seconds):
+            version = await self.browser.send("Browser.getVersion")
+            self.user_agent = version["userAgent"]
+            if closes_popups:
+                self.browser.on("Target.targetCreated", self._close_popup)
+            self.browser.on("Target.detachedFromTarget", self._on_detached)
+            await self.browser.send("Target.setDiscoverTargets", discover=True)
+        self._tasks.start(self._watch())
 
     @property
     def pid(self) -> int:
@@ -213,6 +280,11 @@ class BrowserWorker:
     def browser(self) -> CdpSession:
         """The session with the browser itself."""
         return self._process.connection.browser
+
+    @property
+    def loss(self) -> CinderError:
+        """The error of pages that it leaves unread."""
+        return self.failure or self._process.loss
 
     @property
     def is_fit(self) -> bool:
@@ -235,6 +307,8 @@ class BrowserWorker:
 
     def _close_popup(self, event: CdpMessage) -> None:
         target = event["targetInfo"]
+        if self._process.is_remote and target.get("browserContextId") not in self._context_ids:
+            return  # another client's
         if target["type"] == "page" and target.get("openerId"):
             self.browser.post("Target.closeTarget", targetId=target["targetId"])
 
@@ -248,7 +322,7 @@ class BrowserWorker:
         """Fail all tabs, for whose events other tasks wait."""
         for tab in self._tabs.values():
             tab.closed.set()
-            tab.fail(self.failure or BrowserCrashed())
+            tab.fail(self.loss)
         self._tabs.clear()
 
     # Tabs
@@ -266,20 +340,28 @@ class BrowserWorker:
         else:
             if context is not None:
                 await self._dispose(context)
+            # A remote browser cannot reach the egress proxy.
+            egress = (
+                {}
+                if self._process.is_remote
+                else {
+                    "proxyServer": proxy_url_for_browser(self._proxy.url),
+                    "proxyBypassList": "<-loopback>",
+                }
+            )
             created = await self.browser.send(
-                "Target.createBrowserContext",
-                disposeOnDetach=True,
-                proxyServer=proxy_url_for_browser(self._proxy.url),
-                proxyBypassList="<-loopback>",
+                "Target.createBrowserContext", disposeOnDetach=True, **egress
             )
             context_id = created["browserContextId"]
+            self._context_ids.add(context_id)
             proxy_credentials = self._proxy.issue_credentials(route=purpose.route)
             try:
                 await self.browser.send(
                     "Browser.setDownloadBehavior", behavior="deny", browserContextId=context_id
                 )
                 anchor, _ = await self._create_target(context_id)
-                await authenticate_to_proxy(anchor, proxy_credentials)
+                if not self._process.is_remote:
+                    await authenticate_to_proxy(anchor, proxy_credentials)
             except BaseException:
                 proxy_credentials.revoke()
                 raise
@@ -391,6 +473,7 @@ class BrowserWorker:
 
     async def _dispose(self, context: BrowserContext) -> None:
         context.proxy_credentials.revoke()
+        self._context_ids.discard(context.id)
         await self.browser.send("Target.disposeBrowserContext", browserContextId=context.id)
 
     # Health
@@ -417,15 +500,17 @@ class BrowserWorker:
     def condemn(self, error: CinderError, reason: str) -> None:
         """Kill the browser; its tabs fail with this error."""
         if self.failure is None:
-            _log.warning("browser ended", reason=reason, pid=self.pid, profile=self.profile.name)
-            self.failure = error
+            _log.warning("browser ended", reason=reason, pid=self.pid, profile=self._process.name)
+            # For callers, a remote browser that does not answer is a broken connection.
+            self.failure = self._process.loss if self._process.is_remote else error
             self._process.kill()
             self._process.connection.close()
 
     async def close(self) -> None:
         """Close the browser, kill it if it does not close, and wait until it has ended."""
         try:
-            if self.is_running:
+            # A remote browser may have other clients; the end of the connection ends its contexts.
+            if self.is_running and not self._process.is_remote:
                 with suppress(ConnectionClosed):
                     self.browser.post("Browser.close")
                 await self._process.wait_ended(self._limits.answer_timeout_seconds)
@@ -439,7 +524,7 @@ class BrowserWorker:
         self._process.connection.close()
         await self._process.kill_all()
         if not await self._process.wait_ended(self._limits.answer_timeout_seconds):
-            _log.error("browser not ended", pid=self.pid, profile=self.profile.name)
+            _log.error("browser not ended", pid=self.pid, profile=self._process.name)
         self._tasks.cancel_all()
         await self._tasks.__aexit__()
 

@@ -41,6 +41,10 @@ _SCRIPTS = {
     "Korean": "ko",
 }
 _FONTCONFIG_SECONDS = 20
+_REMOTE_BROWSER = (
+    "works; it is remote (browser.cdp-url): redirects and resources of the pages that it renders "
+    "do not pass the egress guard"
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,6 +125,8 @@ async def _check_parts(settings: "Settings") -> list[DoctorLine]:
             remedy = "Check them in egress.proxy-pools; requests use those of the pool that work."
         problem = finding.problem
         text = "works" if problem is None else f"{problem.rstrip('.')}. {remedy}"
+        if finding.part == "browser" and problem is None and settings.browser.cdp_url is not None:
+            text = _REMOTE_BROWSER
         lines.append(DoctorLine(finding.part, text, is_fine=problem is None))
     return lines
 

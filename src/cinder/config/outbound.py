@@ -195,6 +195,12 @@ class BrowserSettings(SettingsSection):
     installed."""
     executable_path: Path | None = None
     """The browser to start, instead of the one that is found."""
+    cdp_url: OptionalSecret = None
+    """A remote browser that renders pages instead of a local one, except in the profile `master`:
+    `ws://…`, `wss://…`, or the `http(s)://host:port` of its DevTools. Its connections do not pass
+    the egress guard; see `docs/browser.md`."""
+    cdp_max_message_bytes: int = Field(128 * MEBIBYTE, ge=MEBIBYTE)
+    """Largest message of the remote browser; screenshots and pages are one message each."""
     sandbox: Literal["auto", "on", "off"] = "auto"
     """Chromium's own sandbox; `auto` uses it unless the user is root, for whom it does not work."""
     launch_args: CommaSeparatedArguments = ()

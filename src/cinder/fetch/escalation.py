@@ -41,8 +41,15 @@ class EngineStep(StrEnum):
     STATIC = "static"
     BROWSER = "browser"
     STEALTH = "stealth"
+    REMOTE_BROWSER = "remote-browser"
+    REMOTE_STEALTH = "remote-stealth"
 
 
+# What replaces a local browser where a remote one is configured.
+_REMOTE_STEPS = {
+    EngineStep.BROWSER: EngineStep.REMOTE_BROWSER,
+    EngineStep.STEALTH: EngineStep.REMOTE_STEALTH,
+}
 _BROWSER_STEPS = {
     ProxyTier.BASIC: (EngineStep.BROWSER,),
     ProxyTier.STEALTH: (EngineStep.STEALTH,),
@@ -325,6 +332,12 @@ class EngineEscalation:
         """Return the engine of a step, to fetch a page's resources."""
         return self._engines[step]
 
+    def _engine_for(self, step: EngineStep, task: FetchTask) -> Fetcher:
+        """Return the engine of a step; a person's profile is on this machine."""
+        if task.render.profile is Profile.MASTER or step not in _REMOTE_STEPS:
+            return self._engines[step]
+        return self._engines.get(_REMOTE_STEPS[step], self._engines[step])
+
     def starts_in_browser(self, task: FetchTask) -> bool:
         """Whether a URL is known to need a browser."""
         steps = plan_steps(task)
@@ -415,7 +428,7 @@ class EngineEscalation:
     async def _attempt(
         self, step: EngineStep, task: FetchTask, log: AttemptLog, started: float
     ) -> tuple[FetchedPage, str | None]:
-        engine = self._engines[step]
+        engine = self._engine_for(step, task)
         try:
             with log.failures(engine.name, started):
                 page = await engine.fetch(task)
