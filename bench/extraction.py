@@ -50,6 +50,7 @@ PEERS = (
     Extractor("readability", PEERS_PYTHON, "readability", writes_markdown=False),
     Extractor("Crawl4AI", PEERS_PYTHON, "crawl4ai"),
 )
+ALL_BUT_CHROME = Extractor("all but chrome", Path(sys.executable), "cinder", ("--whole",))
 METADATA = Extractor("trafilatura", PEERS_PYTHON, "trafilatura_metadata")
 
 
@@ -67,7 +68,7 @@ async def bench_extraction(data: Path, sample: int | None) -> None:
         await _learn_folds(data, folder)
         made = [
             (extractor, await run_extractor(extractor, data, sample, folder))
-            for extractor in (_cross_validated(folder), *PEERS, METADATA)
+            for extractor in (_cross_validated(folder), ALL_BUT_CHROME, *PEERS, METADATA)
         ]
     pages = read_pages(data, sample)
     _print_content_scores(pages, made[:-1], load_scorer(data))

@@ -1,4 +1,4 @@
-"""cinder as its service extracts: in the sandbox, with the options of a bare request."""
+"""cinder as its service extracts, in the sandbox: the main content, or all but the chrome."""
 
 import asyncio
 import json
@@ -14,7 +14,7 @@ from cinder.config.settings import read_settings
 from cinder.errors import ParseLimitExceeded
 from cinder.logs import configure_logs
 from cinder.models.document import FetchedPage, FetchSource
-from cinder.models.request import ExtractOptions
+from cinder.models.request import ContentOptions, ExtractOptions
 from cinder.sandbox.pool import ChildOptions
 from cinder.sandbox.sandbox import ExtractionSandbox
 
@@ -23,12 +23,14 @@ async def main() -> None:
     configure_logs("error")
     parser = task_parser()
     parser.add_argument("--folds", type=Path, help="scorers, none of which saw its pages' sites")
+    parser.add_argument("--whole", action="store_true", help="all of a page but its chrome")
     arguments = parser.parse_args()
     task = task_of(arguments)
+    options = ExtractOptions(content=ContentOptions(only_main_content=not arguments.whole))
     made: list[tuple[Page, Prediction]] = []
     own_seconds = 0.0
     for scorer, pages in _group(task.pages, arguments.folds):
-        predictions, seconds = await predict(pages, scorer)
+        predictions, seconds = await predict(pages, scorer, options)
         made += zip(pages, predictions, strict=True)
         own_seconds += seconds
     # The sandboxes are closed by now, so that their processes are counted too.
@@ -50,10 +52,11 @@ def _group(
         yield folds / name, [page for page in pages if names.get(page.key, other) == name]
 
 
-async def predict(pages: Sequence[Page], scorer: Path | None) -> tuple[list[Prediction], float]:
+async def predict(
+    pages: Sequence[Page], scorer: Path | None, options: ExtractOptions
+) -> tuple[list[Prediction], float]:
     """Extract pages in a sandbox of their own, and count this process's CPU seconds."""
     settings = read_settings().scrape
-    options = ExtractOptions()
     predictions = []
     used = 0.0
     async with ExtractionSandbox(
