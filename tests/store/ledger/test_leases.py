@@ -79,6 +79,20 @@ async def test_hosts_of_a_worse_rank_are_asked_meanwhile_where_pages_suffice_for
     assert await lease_paths(store, host_concurrency=1) == ["/1", f"{other}/3"]
 
 
+async def test_nothing_else_is_leased_while_the_start_of_a_crawl_is_fetched(store: Store) -> None:
+    await store.ledger.add_job(a_job(), [ranked("/start", 0)])
+    (start,) = (await store.ledger.lease("job", limits(count=10))).claims
+    other = "https://a.test"
+    listed = [ranked("/listed", 3), ranked("/listed", 3, other)]
+    await store.ledger.add_pages("job", listed, is_last=True)
+
+    waiting = await store.ledger.lease("job", limits(count=10))
+    assert (waiting.claims, waiting.is_over) == ((), False)
+    assert waiting.wait_ms
+    await commit_page(store, start, found=(ranked("/linked", 2),))
+    assert await lease_paths(store) == ["/linked", "/listed", f"{other}/listed"]
+
+
 async def test_a_host_is_never_asked_more_at_once_than_it_bears(store: Store) -> None:
     await store.ledger.add_job(a_job(), [a_page(f"/{n}") for n in range(20)])
 

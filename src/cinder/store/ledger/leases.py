@@ -70,7 +70,8 @@ RETURNING url
 # another, and read all URLs.
 _COUNT_LEASED = """
 SELECT count(*) AS leased, min(lease_until) AS first_until, max(lease_until) AS last_until,
-       count(CASE WHEN crashes > 0 THEN 1 END) AS suspects
+       count(CASE WHEN crashes > 0 THEN 1 END) AS suspects,
+       count(CASE WHEN rank = 0 AND crashes = 0 THEN 1 END) AS starts
   FROM webhook.frontier WHERE job_id = $1 AND state = 'leased' AND lease_until > 0
 """
 
@@ -246,14 +247,14 @@ class _Leasing:
         rows = yield Statement(_MARK_ATTENDED, (job_id, now, self._until))
         if not rows:
             return LeaseBatch(is_over=True)
-        leased, suspects = yield from self._count_leased()
+        leased, suspects, starts = yield from self._count_leased()
         allowed = rows[0]["max_pages"] - rows[0]["fetched"]
         room = min(limits.count, allowed - leased)
         if room <= 0:
             return LeaseBatch(is_over=leased == 0, wait_ms=_OTHERS_FIRST_MS)
         if not limits.is_alone:
             spare = None if rows[0]["open"] <= allowed else allowed - leased
-            claims = yield from self._lease_due(room, leased, spare)
+            claims = yield from self._lease_due(room, leased, spare, starts)
             if claims:
                 return LeaseBatch(claims=tuple(claims))
         next_at = (yield Statement(_NEXT_DUE, (job_id,)))[0]["next_at"]
@@ -263,18 +264,18 @@ class _Leasing:
             return LeaseBatch(wait_ms=0 if limits.is_alone else _OTHERS_FIRST_MS)
         return LeaseBatch(wait_ms=max(next_at - now, _MIN_WAIT_MS))
 
-    def _count_leased(self) -> Query[tuple[int, int]]:
-        """Return how many URLs are leased, and how many of those are suspects.
+    def _count_leased(self) -> Query[tuple[int, int, int]]:
+        """Return how many URLs are leased, how many of those are suspects, and how many starts.
 
         The leases of dead workers end before.
         """
         row = (yield Statement(_COUNT_LEASED, (self._job_id,)))[0]
         if not row["leased"]:
-            return 0, 0
+            return 0, 0, 0
         if row["first_until"] <= self._now or row["last_until"] > self._until + FURTHEST_MS:
             yield from self._expire_leases()
             row = (yield Statement(_COUNT_LEASED, (self._job_id,)))[0]
-        return row["leased"], row["suspects"]
+        return row["leased"], row["suspects"], row["starts"]
 
     def _expire_leases(self) -> Query[None]:
         """Make the leased pages of dead workers suspects; give up those that crashed when alone."""
@@ -294,8 +295,12 @@ class _Leasing:
             yield from self._events.page(row["url"], result, now)
         yield from count_up(job_id, Tally(fates=Counter({PageStatus.FAILED: len(lost)})))
 
-    def _lease_due(self, room: int, leased: int, spare: int | None) -> Query[list[PageLease]]:
+    def _lease_due(
+        self, room: int, leased: int, spare: int | None, starts: int
+    ) -> Query[list[PageLease]]:
         """Lease URLs of hosts that may be requested now, those of the best rank first.
+
+        While the start of a crawl is fetched, the pages of sitemaps wait for the links on it.
 
         Where only `spare` more pages may be fetched, fewer than are queued, no host gets the pages
         that those of a better rank need, even while they are busy or paused.
@@ -315,7 +320,7 @@ class _Leasing:
                 else spare - sum(count for rank, count in waiting.items() if rank < host["rank"])
             )
             free = min(free, room) - len(claims)
-            if free <= 0:
+            if free <= 0 or (starts and host["rank"]):
                 break
             leases = yield from self._lease_of_host(host, free)
             waiting[host["rank"]] -= len(leases)
