@@ -309,6 +309,10 @@ class Pages:
             return Response(status_code=304, headers=headers)
         return HTMLResponse(ARTICLE, headers=headers)
 
+    async def no_robots(self, request: Request) -> Response:
+        """Say in a header that robots are to follow no links."""
+        return HTMLResponse(ARTICLE, headers={"x-robots-tag": "noindex, nofollow"})
+
     async def redirect(self, request: Request) -> Response:
         code = int(request.query_params.get("code", "302"))
         return RedirectResponse(request.query_params["to"], status_code=code)

@@ -378,22 +378,23 @@ async def test_credentials_are_not_sent_unencrypted_unless_http_was_written(
 
 
 async def test_other_formats_are_made_of_the_saved_page(app: App, site: Site) -> None:
-    url = site.url("/article")
+    url = site.url("/no-robots")
     first = await app.scrape.scrape(ScrapeRequest(url=url, formats=(Format.MARKDOWN,)))
-    formats = (Format.LINKS, Format.HTML)
+    formats = (Format.LINKS, Format.LINKS_DETAIL, Format.HTML)
     derived = await app.scrape.scrape(ScrapeRequest(url=url, formats=formats))
-    assert (derived.cached, site.hits("/article")) == (True, 1)
+    assert (derived.cached, site.hits("/no-robots")) == (True, 1)
     assert derived.document.scraped_at == first.document.scraped_at
     fresh = await app.scrape.scrape(
         ScrapeRequest(url=url, formats=formats, cache=CachePolicy(force_rescrape=True))
     )
-    assert site.hits("/article") == 2
+    assert site.hits("/no-robots") == 2
     assert derived.document.content == fresh.document.content
     assert derived.document.content.links
+    assert derived.document.content.metadata.robots == "noindex, nofollow"
     assert derived.document.content.markdown is None
     assert derived.saved is not None
     again = await app.scrape.scrape(ScrapeRequest(url=url, formats=formats))
-    assert (again.cached, site.hits("/article")) == (True, 2)
+    assert (again.cached, site.hits("/no-robots")) == (True, 2)
 
 
 async def test_a_page_without_a_declared_charset_is_derived_as_it_was_read(

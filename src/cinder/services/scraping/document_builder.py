@@ -170,7 +170,7 @@ _SERVED_BY_FILE = (Format.RAW_HTML,)
 _DERIVED_FORMATS = frozenset(
     (
         *(Format.MARKDOWN, Format.HTML, Format.RAW_HTML),
-        *(Format.LINKS, Format.IMAGES, Format.SUMMARY),
+        *(Format.LINKS, Format.LINKS_DETAIL, Format.IMAGES, Format.SUMMARY),
     )
 )
 _HTML_TYPES = ("text/html", "application/xhtml+xml")
@@ -344,6 +344,9 @@ class DocumentBuilder:
         with suppress(Overloaded, ParseLimitExceeded):
             content = await self._extract(page, request, who, is_pdf=False)
             if not content.is_partial and not content.is_out_of_time:
+                # The header is not saved, but what it said is.
+                robots = saved.content.metadata.robots
+                content = replace(content, metadata=replace(content.metadata, robots=robots))
                 return replace(saved, url=request.url, content=content, extracted=None)
         return None
 
