@@ -62,7 +62,7 @@ async def test_a_map_joins_all_sources_each_url_once(app: App, mapped: MappedSit
     found = await ask(app, mapped)
     assert found.urls == [
         MappedUrl(mapped.url("/"), MapSource.PAGE, "The hearth"),
-        MappedUrl(mapped.url("/guide"), MapSource.PAGE, "The guide", "2026-02-03"),
+        MappedUrl(mapped.url("/guide"), MapSource.PAGE, "", "2026-02-03", "The guide"),
         MappedUrl(
             mapped.url("/news/1"), MapSource.FEED, "Fresh & hot", "2025-06-10T04:00:00+00:00"
         ),
@@ -75,6 +75,18 @@ async def test_a_map_joins_all_sources_each_url_once(app: App, mapped: MappedSit
         "1 URLs are left out: robots.txt disallows them.",
         "1 URLs of sitemaps and feeds are outside the scope domain, or no pages.",
     )
+
+
+async def test_the_title_of_a_saved_page_is_shown_and_the_words_of_links_are_searched(
+    app: App, mapped: MappedSite
+) -> None:
+    mapped.put({"/guide": "<title>Banking a fire</title><p>Some words on ash and embers.</p>"})
+    await app.scrape.scrape(ScrapeRequest(url=mapped.url("/guide")))
+    saved = MappedUrl(mapped.url("/guide"), MapSource.PAGE, "Banking a fire", "2026-02-03")
+    for words in ("banking", "the guide"):
+        [found] = (await ask(app, mapped, search=words)).urls
+        assert found._replace(link_text="") == saved
+        assert found.link_text == "The guide"
 
 
 async def test_a_site_without_https_is_mapped_over_http(app: App, mapped: MappedSite) -> None:

@@ -48,18 +48,17 @@ class UrlCollector:
         return address is not None and self._scope.judge(address, 1) is None
 
     def add(self, candidates: Iterable[MappedUrl]) -> None:
-        """Take URLs; of one that is known, only a title or date that was not."""
+        """Take URLs; of one that is known, only what was not."""
         for candidate in candidates:
             address = canonicalize_unseen_url(candidate.url)
             if address is None:
                 continue
             if (known := self._found.get(address.key)) is not None:
-                if (candidate.title and not known.title) or (
-                    candidate.modified and not known.modified
-                ):
-                    title, modified = candidate.title, candidate.modified
+                if any(new and not old for new, old in zip(candidate[2:], known[2:], strict=True)):
                     self._found[address.key] = known._replace(
-                        title=known.title or title, modified=known.modified or modified
+                        title=known.title or candidate.title,
+                        modified=known.modified or candidate.modified,
+                        link_text=known.link_text or candidate.link_text,
                     )
             elif self._scope.judge(address, 1) is not None:
                 self.outside += candidate.source in (MapSource.SITEMAP, MapSource.FEED)

@@ -25,9 +25,11 @@ class MappedUrl(NamedTuple):
     url: str
     source: MapSource
     title: str = ""
-    """The title of its page, or the words of a link to it; empty where unknown."""
+    """The title of its page; empty where unknown."""
     modified: str = ""
     """When it last changed, as far as the site or a saved page tells."""
+    link_text: str = ""
+    """The words of a link to it, which may be all that is known of its subject."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -275,7 +275,9 @@ class _SiteVisit:
             )
         if may_follow_links(content.metadata.robots):
             links = content.links_detail or ()
-            self.collector.add(MappedUrl(link.url, MapSource.PAGE, link.text) for link in links)
+            self.collector.add(
+                MappedUrl(link.url, MapSource.PAGE, link_text=link.text) for link in links
+            )
         else:
             self.warnings.append(f"The links of {final_url} were not read: it says nofollow.")
         text = content.text or ""

@@ -43,21 +43,31 @@ class _Match:
     times: Mapping[str, float] = field(default_factory=dict)
     """How often it has each term, weighted."""
     covered: float = 0.0
-    """The share of the words of its name, or of its title, that are terms."""
+    """The share of the words of its name, title or link that are terms."""
 
 
 def _match(url: MappedUrl, terms: Sequence[str]) -> _Match:
     path = url.url[url.url.find("/", len("https://")) :]
     path = unquote(path) if "%" in path else path
-    whole = f"{url.title} {path}".casefold()
+    whole = f"{url.title} {url.link_text} {path}".casefold()
     # Most URLs have no term, and need not be split: words of one stem begin alike.
     if not any(term[:_MIN_PART_CHARS] in whole for term in terms):
         return _Match(len(whole) // _CHARS_PER_WORD)
     folder, _, name = _EXTENSION.sub("", path.rstrip("/")).rpartition("/")
-    names, titles = list(find_identifier_terms(name)), list(find_identifier_terms(url.title))
-    folders = list(find_identifier_terms(folder))
+    names, folders = list(find_identifier_terms(name)), list(find_identifier_terms(folder))
+    titles, links = (
+        list(find_identifier_terms(url.title)),
+        list(find_identifier_terms(url.link_text)),
+    )
+    # The words of a link are mostly those of the title.
+    others = [word for word in links if word not in titles]
     counts = Counter[str]()
-    for words, weight in ((titles, _TITLE_TIMES), (names, _NAME_TIMES), (folders, _PATH_TIMES)):
+    for words, weight in (
+        (titles, _TITLE_TIMES),
+        (others, _TITLE_TIMES),
+        (names, _NAME_TIMES),
+        (folders, _PATH_TIMES),
+    ):
         for word in words:
             counts[word] += weight
     times: dict[str, float] = {}
@@ -71,8 +81,8 @@ def _match(url: MappedUrl, terms: Sequence[str]) -> _Match:
             times[term] = _ALIKE_SHARE * max(counts[word] for word in alike)
         elif len(term) >= _MIN_PART_CHARS and term in whole:
             times[term] = _PART_TIMES
-    covered = (sum(w in matched for w in words) / (len(words) or 1) for words in (names, titles))
-    length = len(titles) + len(names) + len(folders)
+    covered = (sum(w in matched for w in ws) / (len(ws) or 1) for ws in (names, titles, links))
+    length = len(titles) + len(others) + len(names) + len(folders)
     return _Match(length, times, max(covered))
 
 

@@ -64,9 +64,10 @@ async def stream_map(found: SiteMap, request: MapRequest) -> AsyncIterator[bytes
 
 
 def _describe_url(found: MappedUrl) -> dict[str, Json]:
+    title = found.title or found.link_text
     return {
         "url": found.url,
-        **({"title": found.title} if found.title else {}),
+        **({"title": title} if title else {}),
         "source": found.source,
         **({"lastModified": found.modified} if found.modified else {}),
     }
