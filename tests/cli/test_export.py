@@ -60,6 +60,25 @@ async def test_the_name_of_the_file_tells_the_format(
         assert (tmp_path / name).read_bytes().startswith(beginning), name
 
 
+async def test_the_formats_that_a_crawl_is_asked_for_are_in_its_export(
+    commands: Commands, site: Site, tmp_path: Path
+) -> None:
+    formats = ("-f", "html", "-f", "summary", "-f", "linksDetail")
+    url = site.url("/shelf?books=1")
+    done = await commands.run("crawl", url, "--max-depth", "1", *formats, "-o", "site/")
+    assert done.code == 0, done.err
+    [page] = (tmp_path / "site").rglob("*.md")
+    matter = read_front_matter(page)
+    assert "This shelf holds" in str(matter["summary"])
+    assert isinstance(matter["linksDetail"], list)
+    assert page.with_suffix(".html").read_text().startswith("<")
+
+    # One text has only Markdown, whatever else the pages have.
+    done = await commands.run("batch", url, *formats, "-o", "site.md")
+    assert done.code == 0, done.err
+    assert (tmp_path / "site.md").read_text().startswith("# ")
+
+
 async def test_a_format_that_contradicts_the_name_is_refused(
     commands: Commands, tmp_path: Path
 ) -> None:

@@ -115,7 +115,8 @@ def export(
     include: Annotated[
         list[str] | None,
         typer.Option(
-            help="More of each page: html, raw, links, summary, extracted, screenshot. Repeatable."
+            help="More of each page: html, raw, links, linksDetail, summary, extracted, "
+            "screenshot. Repeatable."
         ),
     ] = None,
     images: Annotated[

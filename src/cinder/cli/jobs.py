@@ -2,8 +2,8 @@
 
 import asyncio
 import sys
-from collections.abc import Coroutine, Mapping
-from dataclasses import dataclass
+from collections.abc import Collection, Coroutine, Mapping
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -68,13 +68,20 @@ def start_job(
     detach: bool,
     as_json: bool,
     output: str | None = None,
+    formats: Collection[str] = (),
     note: str = "",
 ) -> None:
-    """Start a job, say so with a note, watch it unless detached, and then export its pages."""
+    """Start a job, say so with a note, watch it unless detached, and then export its pages.
+
+    The export has the formats, as far as it has a place for them.
+    """
     if detach and output:
         message = "--detach does not wait for pages to export: run cinder export when it is over"
         raise InvalidRequest.at("--output", message)
-    watched = WatchedJob(kind, as_json, target=_read_output(output))
+    target = _read_output(output)
+    if target is not None:
+        target = replace(target, request=target.request.with_formats(formats))
+    watched = WatchedJob(kind, as_json, target=target)
 
     async def start() -> int:
         cancel_on_sigterm()
@@ -319,8 +326,18 @@ def crawl(
         if of_pages:
             arguments["scrapeOptions"] = parse_options(of_pages)
         start_job(
-            JobKind.CRAWL, arguments, detach=detach, as_json=as_json, output=output, note=note
+            JobKind.CRAWL,
+            arguments,
+            detach=detach,
+            as_json=as_json,
+            output=output,
+            formats=_formats_of(of_pages),
+            note=note,
         )
+
+
+def _formats_of(options: Mapping[str, Any]) -> list[str]:  # Any: what the flags hold
+    return [*options.get("formats", ()), *options.keys() & {"extract"}]
 
 
 def require_one_of(choices: dict[str, object]) -> None:
@@ -360,7 +377,14 @@ def batch(
     else:
         urls = read_targets(targets)
         arguments = {"formats": ["markdown"], **parse_options(options), "urls": urls}
-        start_job(JobKind.BATCH, arguments, detach=detach, as_json=as_json, output=output)
+        start_job(
+            JobKind.BATCH,
+            arguments,
+            detach=detach,
+            as_json=as_json,
+            output=output,
+            formats=_formats_of(options),
+        )
 
 
 def read_targets(targets: list[str]) -> list[str]:

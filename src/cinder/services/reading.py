@@ -2,13 +2,13 @@
 
 import re
 from bisect import bisect_left
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
 from textwrap import dedent
 
 from cinder.errors import FieldProblem, InvalidRequest
-from cinder.models.document import Document, Json, PageMetadata
+from cinder.models.document import Document, Json, LinkDetail, PageMetadata
 from cinder.services.excerpt import Excerpt, TextWindow, fit_items, fit_members, json_chars
 from cinder.text.markdown_blocks import BlockKind, CodeFence, MarkdownBlock, find_blocks
 from cinder.text.outline import OutlineHeading as OutlineHeading
@@ -395,11 +395,11 @@ def page_as_json(document: Document, max_chars: int) -> tuple[dict[str, Json], l
     return page, cut
 
 
-def describe_links(document: Document) -> list[Json]:
-    """Return the links of a page as JSON, without empty values."""
+def describe_links(details: Iterable[LinkDetail]) -> list[Json]:
+    """Return links as JSON, without empty values."""
     return [
         {name: value for name in link.__slots__ if (value := getattr(link, name))}
-        for link in document.content.links_detail or ()
+        for link in details
     ]
 
 

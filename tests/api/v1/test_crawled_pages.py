@@ -31,7 +31,8 @@ async def export_lines(client: httpx2.AsyncClient, path: str, **query: str) -> l
 async def test_a_crawl_keeps_the_formats_of_each_page(
     working: httpx2.AsyncClient, site: Site
 ) -> None:
-    options = {"formats": ["html", "rawHtml", "links", "summary"], "excludeTags": ["ul"]}
+    formats = ["html", "rawHtml", "links", "linksDetail", "summary"]
+    options = {"formats": formats, "excludeTags": ["ul"]}
     crawl = await finish(working, url=site.url("/shelf?books=1"), scrapeOptions=options)
     path = f"/v1/crawl/{crawl['crawlId']}"
     assert all("html" not in page for page in crawl["pages"])
@@ -41,14 +42,14 @@ async def test_a_crawl_keeps_the_formats_of_each_page(
     assert shelf["html"].startswith("<")
     assert "<title>Shelf</title>" in shelf["rawHtml"]
     assert site.url("/lost") in shelf["links"]
+    assert site.url("/lost") in {link["url"] for link in shelf["linksDetail"]}
     assert "This shelf holds" in shelf["summary"]
     assert "Book 0" not in shelf["content"]
-    include = "html,links,summary,extracted,screenshot"
+    include = "html,links,linksDetail,summary,extracted,screenshot"
     lines = await export_lines(working, path, include=include)
     line = next(line for line in lines if line["url"] == shelf["url"])
-    assert {name: line[name] for name in ("html", "links", "summary")} == {
-        name: shelf[name] for name in ("html", "links", "summary")
-    }
+    shared = ("html", "links", "linksDetail", "summary")
+    assert {name: line[name] for name in shared} == {name: shelf[name] for name in shared}
     assert (line["extracted"], line["screenshot"]) == (None, None)
     refused = await working.get(f"{path}/export", params={"format": "warc", "include": "links"})
     assert error_of(refused) == (400, "VALIDATION_ERROR")

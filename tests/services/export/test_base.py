@@ -73,8 +73,8 @@ def test_unknown_words_are_all_told_with_those_that_are_known() -> None:
         ),
         FieldProblem(
             "include",
-            "unknown value 'pictures': use html or raw or links or summary or extracted or "
-            "screenshot",
+            "unknown value 'pictures': use html or raw or links or linksDetail or summary "
+            "or extracted or screenshot",
         ),
     )
 

@@ -22,6 +22,7 @@ from cinder.services.jobs.control import (
     JobReport,
     formats_of,
 )
+from cinder.services.reading import describe_links
 from cinder.services.summary import summarize_document
 from cinder.services.webhooks import WebhookOptions, make_target, target_of
 
@@ -45,6 +46,7 @@ _KEPT_FORMATS: Mapping[Format, Callable[[Document], Json]] = {
     Format.HTML: lambda document: document.content.html,
     Format.RAW_HTML: lambda document: document.content.text,
     Format.LINKS: lambda document: _list_or_none(document.content.links),
+    Format.LINKS_DETAIL: lambda document: describe_links(document.content.links_detail or ()),
     Format.IMAGES: lambda document: _list_or_none(document.content.images),
     Format.SUMMARY: _summarize,
     Format.BRANDING: lambda document: document.content.branding,

@@ -179,7 +179,7 @@ def _content(
         notice = f"Only the beginning of {' and '.join(cut)} is shown." if cut else None
         return json.dumps(page, ensure_ascii=False), notice, None
     if document.media is None and return_format is ReturnFormat.LINKS_DETAIL:
-        links = describe_links(document)
+        links = describe_links(document.content.links_detail or ())
         shown = fit_items(links, window.max_chars)
         notice = f"Only the first {len(shown)} of {len(links)} links are shown."
         listed = json.dumps(shown, ensure_ascii=False)

@@ -344,7 +344,7 @@ def _describe_contents(
         }
     texts = _read_texts(outcome, request, window)
     data = texts.data
-    lists = (content.links, describe_links(document), content.images)
+    lists = (content.links, describe_links(content.links_detail or ()), content.images)
     for kind, items in zip(_LIST_FORMATS, lists, strict=True):
         if kind in request.formats:
             data[str(kind)] = list(items or ())

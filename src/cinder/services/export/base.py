@@ -4,13 +4,13 @@ from collections.abc import AsyncIterator, Collection, Iterable, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 from enum import StrEnum
-from typing import Protocol, TypeVar
+from typing import Protocol, Self, TypeVar
 
 from cinder.errors import CacheFailed, FieldProblem, InvalidRequest
 from cinder.models.document import Document, FetchSource, Json
 from cinder.models.job import ERROR_STATUSES, Job, LedgerPage, PageStatus
 from cinder.models.saved import SavedDocument, SavedKind, format_timestamp, parse_saved_uri
-from cinder.services.reading import describe_metadata
+from cinder.services.reading import describe_links, describe_metadata
 from cinder.services.summary import summarize_document
 from cinder.store.documents import Store
 
@@ -56,6 +56,7 @@ class ExportExtra(StrEnum):
     RAW = "raw"
     """The server's response; a WARC always has it."""
     LINKS = "links"
+    LINKS_DETAIL = "linksDetail"
     SUMMARY = "summary"
     """Sentences of the page."""
     EXTRACTED = "extracted"
@@ -65,6 +66,19 @@ class ExportExtra(StrEnum):
 
 
 _COLUMNS = frozenset((ExportExtra.HTML, ExportExtra.RAW))
+# The formats that have a place for these alone.
+_TABLES = (ExportFormat.WARC, ExportFormat.PARQUET)
+# By the options with which a page is scraped.
+_EXTRA_OF_FORMAT = {
+    "html": ExportExtra.HTML,
+    "rawHtml": ExportExtra.RAW,
+    "links": ExportExtra.LINKS,
+    "linksDetail": ExportExtra.LINKS_DETAIL,
+    "summary": ExportExtra.SUMMARY,
+    "extract": ExportExtra.EXTRACTED,
+    "screenshot": ExportExtra.SCREENSHOT,
+    "fullscreenshot": ExportExtra.SCREENSHOT,
+}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -77,6 +91,15 @@ class ExportRequest:
     """Whether URLs are included that failed or were not allowed."""
     images: bool = False
     """Whether the images in the pages are downloaded and exported as files."""
+
+    def with_formats(self, names: Collection[str]) -> Self:
+        """Return the request with these formats of pages, as far as the export has a place."""
+        extras = {extra for name, extra in _EXTRA_OF_FORMAT.items() if name in names}
+        if self.format is ExportFormat.LLMS_FULL:
+            extras = set()
+        elif self.format in _TABLES:
+            extras &= _COLUMNS
+        return replace(self, include=self.include | extras)
 
     @property
     def has_screenshots(self) -> bool:
@@ -106,7 +129,7 @@ def read_request(
     extras = _read_words("include", include, ExportExtra, problems)
     if formats == [ExportFormat.LLMS_FULL] and include:
         problems.append(FieldProblem("include", "llms-full has only the Markdown of each page"))
-    if formats in ([ExportFormat.WARC], [ExportFormat.PARQUET]):
+    if formats and formats[0] in _TABLES:
         problems += (
             FieldProblem("include", f"{formats[0]} has no place for {extra}: use jsonl or zip")
             for extra in sorted(set(extras) - _COLUMNS)
@@ -247,6 +270,9 @@ def describe_extras(page: ExportedPage, include: Collection[ExportExtra]) -> dic
     if ExportExtra.LINKS in include:
         links = None if document is None else document.content.links
         extras["links"] = None if links is None else list(links)
+    if ExportExtra.LINKS_DETAIL in include:
+        details = None if document is None else document.content.links_detail
+        extras["linksDetail"] = None if details is None else describe_links(details)
     if ExportExtra.SUMMARY in include:
         summary = None if document is None else summarize_document(document)
         extras["summary"] = None if summary is None else summary.text
