@@ -1,10 +1,11 @@
 """Finding the server that runs, and what stands in its place."""
 
+import socket
 from pathlib import Path
 
 import pytest
 
-from cinder.cli.backends import ServerClient, find_server
+from cinder.cli.backends import PROBE_SECONDS, ServerClient, find_server
 from cinder.cli.doctor import _check_server
 from cinder.config.settings import Settings, read_settings
 from cinder.errors import BatchNotFound, CinderError, ErrorCode, InvalidRequest
@@ -42,6 +43,17 @@ def test_the_token_of_the_data_directory_is_told_to_no_other_program(
     assert find_server(own) == (None, f"no server runs on 127.0.0.1:{site.port}")
     assert _check_server(own).text.startswith("none runs on")
     assert site.hits("/readyz") == 0
+
+
+def test_a_server_that_is_too_busy_to_answer_is_not_taken_for_another_program(
+    tmp_path: Path,
+) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as silent:
+        port = silent.getsockname()[1]
+        assert find_server(settings_for(tmp_path, port)) == (
+            None,
+            f"nothing answers on 127.0.0.1:{port} within {PROBE_SECONDS} seconds",
+        )
 
 
 async def test_a_server_has_its_mark_for_as_long_as_it_runs(tmp_path: Path) -> None:

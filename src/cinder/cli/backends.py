@@ -161,6 +161,8 @@ def find_server(settings: "Settings") -> tuple[ServerClient | None, str]:
         status, answer = client.send("GET", "/readyz", timeout_seconds=PROBE_SECONDS)
     except ConnectionRefusedError:
         return None, f"no server runs on {address}"
+    except TimeoutError:
+        return None, f"nothing answers on {address} within {PROBE_SECONDS} seconds"
     except (OSError, HTTPException, ValueError):
         return None, f"something other than cinder answers on {address}"
     if status == HTTPStatus.UNAUTHORIZED:
