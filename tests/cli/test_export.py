@@ -79,6 +79,21 @@ async def test_the_formats_that_a_crawl_is_asked_for_are_in_its_export(
     assert (tmp_path / "site.md").read_text().startswith("# ")
 
 
+async def test_a_crawl_fills_the_schema_of_a_file_for_each_page(
+    commands: Commands, site: Site, tmp_path: Path
+) -> None:
+    (tmp_path / "shelf.json").write_text('{"properties": {"title": {"type": "string"}}}')
+    options = ("--max-depth", "1", "--extract-schema", "shelf.json", "-o", "site/")
+    done = await commands.run("crawl", site.url("/shelf?books=1"), *options)
+    assert done.code == 0, done.err
+    [page] = (tmp_path / "site").rglob("*.md")
+    assert json.loads(str(read_front_matter(page)["extracted"]))["data"] == {"title": "Shelf"}
+
+    (tmp_path / "shelf.json").write_text("{")
+    done = await commands.run("batch", site.url("/shelf?books=1"), *options[2:4])
+    assert (done.code, "shelf.json is not valid JSON" in done.err) == (2, True)
+
+
 async def test_a_format_that_contradicts_the_name_is_refused(
     commands: Commands, tmp_path: Path
 ) -> None:

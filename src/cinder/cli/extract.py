@@ -8,9 +8,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from cinder.cli.backends import Answer, post_or_run
-from cinder.cli.options import takes_options
+from cinder.cli.options import read_json_file, takes_options
 from cinder.cli.output import write_text
-from cinder.errors import InvalidRequest
 from cinder.models.extraction import ExtractRequest
 from cinder.models.request import OWNER
 
@@ -47,8 +46,8 @@ def extract(
     body: dict[str, Json] = {
         "urls": list(urls),
         "prompt": prompt,
-        "schema": _read_json(schema, "--schema"),
-        "verify": _read_json(verify, "--verify"),
+        "schema": read_json_file(schema, "--schema") if schema else None,
+        "verify": read_json_file(verify, "--verify") if verify else None,
         **options,
     }
     body = {name: value for name, value in body.items() if value is not None}
@@ -80,13 +79,3 @@ def format_extraction_notes(answer: Answer) -> list[str]:
     lines += [f"{one['url']}: {one['error']}" for one in answer["sources"] if "error" in one]
     lines += [f"Not as the schema wants it: {error}" for error in answer.get("schemaErrors", ())]
     return lines + [f"Warning: {warning}" for warning in answer.get("warnings", ())]
-
-
-def _read_json(path: Path | None, option: str) -> "Json":
-    if path is None:
-        return None
-    try:
-        data: Json = json.loads(path.read_text())
-    except (ValueError, RecursionError) as error:
-        raise InvalidRequest.at(option, f"{path} is not valid JSON: {error}") from None
-    return data

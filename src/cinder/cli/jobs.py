@@ -337,7 +337,7 @@ def crawl(
 
 
 def _formats_of(options: Mapping[str, Any]) -> list[str]:  # Any: what the flags hold
-    return [*options.get("formats", ()), *options.keys() & {"extract"}]
+    return [*options.get("formats", ()), *options.keys() & {"extractSchema"}]
 
 
 def require_one_of(choices: dict[str, object]) -> None:

@@ -4,6 +4,7 @@ import inspect
 import json
 from collections.abc import Callable, Collection, Mapping
 from functools import wraps
+from pathlib import Path
 from typing import Annotated, Any, get_args, get_type_hints
 
 import typer
@@ -114,15 +115,30 @@ def parse_actions(texts: list[str]) -> list[Any]:  # Any: the API validates them
     return actions
 
 
-def parse_options(options: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the options of a scrape as they are sent, with headers and actions parsed.
+def read_json_file(path: Path, flag: str) -> Any:  # Any: the API validates it
+    """Return the JSON in a file that the command line names.
 
     Raises:
-        InvalidRequest: a header has no colon, or an action is not JSON.
+        InvalidRequest: it is not JSON.
+        OSError: it cannot be read.
     """
-    parsers: dict[str, Callable[[list[str]], Any]] = {
+    try:
+        return json.loads(path.read_text())
+    except (ValueError, RecursionError) as error:
+        raise InvalidRequest.at(flag, f"{path} is not valid JSON: {error}") from None
+
+
+def parse_options(options: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the options of a scrape as they are sent: headers, actions and the schema parsed.
+
+    Raises:
+        InvalidRequest: a header has no colon, or an action or the schema is not JSON.
+        OSError: the file of the schema cannot be read.
+    """
+    parsers: dict[str, Callable[[Any], Any]] = {
         "headers": parse_headers,
         "actions": parse_actions,
+        "extractSchema": lambda path: read_json_file(Path(path), "--extract-schema"),
     }
     return {
         name: parsers[name](value) if name in parsers else value for name, value in options.items()

@@ -27,7 +27,8 @@ _PAGES_AT_ONCE = 5
 _MAX_NAME_CHARS = 150
 
 
-@takes_options(ScrapeRequest)
+# `cinder extract` takes data from single pages.
+@takes_options(ScrapeRequest, without={"extractSchema"})
 def scrape(
     urls: Annotated[
         list[str],

@@ -280,7 +280,7 @@ class ScrapeRequest:
         Option(
             "What to take from the page as data, as JSON Schema; `extract` may add words to it.",
             in_tools=False,
-            flags=None,
+            flag_help="A file with a JSON Schema of the data to take from each page.",
         ),
     ] = None
     result_handling: Annotated[

@@ -75,7 +75,7 @@ _EXTRA_OF_FORMAT = {
     "links": ExportExtra.LINKS,
     "linksDetail": ExportExtra.LINKS_DETAIL,
     "summary": ExportExtra.SUMMARY,
-    "extract": ExportExtra.EXTRACTED,
+    "extractSchema": ExportExtra.EXTRACTED,
     "screenshot": ExportExtra.SCREENSHOT,
     "fullscreenshot": ExportExtra.SCREENSHOT,
 }
