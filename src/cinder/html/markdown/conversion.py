@@ -76,6 +76,10 @@ _BLOCK = re.compile(
 _BLOCK_CHARS = len("</blockquote>")
 _match_block = lru_cache(maxsize=1024)(_BLOCK.match)
 _LINE_BREAK = re.compile(r"[ \t\r\n\f]*\n[ \t\r\n\f]*")
+_INLINE_CODE_ENDS = ("</code>", "</kbd>", "</samp>", "</tt>")
+_BREAK_IN_CODE = re.compile(r"<br[^>]*>")
+# A line of an item that begins with a backtick loses its indent, and so does all after it.
+_BREAK_BEFORE_CODE = re.compile(r"<br[^>]*>(?=(?:\s|</?span[^>]*>)*+<(?:code|kbd|samp|tt)[ >])")
 # Every alternative begins with a literal character, so that a search skips all others quickly.
 _SPECIAL = re.compile(
     r":(?:(?<=http:)|(?<=https:))//[^\s<>&]{1,2000}"
@@ -133,9 +137,16 @@ class LiteralText:
             elif ' title="' in tag and tag.startswith(("<a ", "<img ")):
                 # A title shows only under a pointer, and mostly repeats the text.
                 rewritten[tag] = _TITLE.sub("", tag)
+            elif tag.endswith(_INLINE_CODE_ENDS) and ("\n" in tag or "<br" in tag):
+                name = tag.rpartition("</")[2][:-1]
+                again = f"</{name}><br><{name}>"
+                rewritten[tag] = _BREAK_IN_CODE.sub(again, _LINE_BREAK.sub(" ", tag))
         if rewritten:
             pieces[1::2] = [rewritten.get(tag, tag) for tag in tags]
-        return "".join(pieces)
+        masked = "".join(pieces)
+        if "<br" not in masked:
+            return masked
+        return _BREAK_BEFORE_CODE.sub(lambda found: f"{found[0]}{self._hold('')}", masked)
 
     def _mask_texts(self, pieces: list[str]) -> None:
         """Mask the texts, which are every other piece."""
