@@ -27,11 +27,12 @@ _MAX_TERMS = 64
 # Small passages find more in a small budget: each has its own context, and neighbours are joined.
 _PASSAGE_CHARS = 350
 _ITEMS_CHARS = 300
-_ROWS_CHARS = 400
+_ROWS_CHARS = 250
 # A block up to this size stays whole; a longer one is cut at about `_PART_CHARS`.
 _WHOLE_CHARS = 800
 _PART_CHARS = 600
 _HEADED_CHARS = _PASSAGE_CHARS + 200
+_LEAD_CHARS = 100
 
 _LINE_CHARS = 160
 _MAX_LABEL_CHARS = 300
@@ -162,7 +163,10 @@ class _Splitter:
         if open_ is None:
             return False
         size = block.end - open_.start
-        if open_.kind is BlockKind.HEADING:
+        # The text after a heading and a line such as "Default: 10" says what they are about.
+        is_headed_line = open_.start < open_.block and open_.end - open_.block <= _LEAD_CHARS
+        continues_line = is_headed_line and open_.kind is block.kind is BlockKind.PARAGRAPH
+        if open_.kind is BlockKind.HEADING or continues_line:
             return size <= _HEADED_CHARS
         parent = self._owners[-1].start if self._owners else -1
         limit = _WHOLE_CHARS if block.kind is BlockKind.CODE else _PASSAGE_CHARS
@@ -236,7 +240,7 @@ class _Splitter:
 # How much a term counts in the lines that define a passage, and in the headings above it.
 _LINE_WEIGHT, _HEADING_WEIGHT = 0.8, 0.5
 # How much the best of its item or label adds to a passage.
-_ENTRY_SHARE = 0.3
+_ENTRY_SHARE = 0.25
 # How much of the score depends on the share of the query that a passage covers.
 _COVERAGE_SHARE = 0.5
 # How much another form of a word, a word that contains it, and a synonym count.

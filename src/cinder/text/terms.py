@@ -1,6 +1,7 @@
 """The terms of a text: stemmed words for comparison and search, similarity, size in tokens."""
 
 import re
+import unicodedata
 from collections.abc import Iterator
 from functools import lru_cache
 from itertools import pairwise
@@ -128,7 +129,8 @@ def find_identifier_terms(text: str) -> Iterator[str]:
     """Yield the terms of a text, and those of the words that identifiers are made of."""
     for run in _RUN.findall(text):
         if not run.isascii():
-            yield from find_terms(run)
+            # Raised and lowered letters and digits are those of the line: k₁ is k1.
+            yield from find_terms(unicodedata.normalize("NFKC", run))
             continue
         yield _stem(run.casefold())
         if not run.islower() and not run.istitle() and len(parts := _PART.findall(run)) > 1:
