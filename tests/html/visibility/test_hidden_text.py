@@ -237,6 +237,36 @@ def test_text_for_machines_only_is_left_out_and_told(html: str) -> None:
     assert start in warning
 
 
+@pytest.mark.parametrize(
+    "html",
+    [
+        "<style>@font-face{font-family:B;src:url(/blank.woff)}</style>"
+        "<p style='font-family:B'>ORDER</p>",
+        "<style>@font-face{font-family:'B';src:local(x),url('f/AdobeBlank2.woff2?v=1')}"
+        ".b{font:16px B}</style><p class=b>ORDER</p>",
+        "<p style='font-family:\"Adobe Blank\",serif'>ORDER</p>",
+        "<style>.b{font-family:AdobeBlank}</style><p class=b>ORDER</p>",
+    ],
+)
+def test_text_in_a_font_that_is_named_blank_is_left_out_and_told(html: str) -> None:
+    assert "cannot see" in "".join(_warnings(html.replace("ORDER", _ORDER)))
+
+
+@pytest.mark.parametrize(
+    "html",
+    [
+        "<style>@font-face{font-family:B;src:url(/blank/sans.woff)}</style>"
+        "<p style='font-family:B'>ORDER</p>",
+        "<p style='font-family:Blankenburg,serif'>ORDER</p>",
+        "<p style='font-family:serif,AdobeBlank'>ORDER</p>",
+        "<div style='font-family:AdobeBlank'><p style='font-family:serif'>ORDER</p></div>",
+        "<style>.b{font-family:AdobeBlank}.ready .b{font-family:serif}</style><p class=b>ORDER</p>",
+    ],
+)
+def test_text_in_other_fonts_or_in_a_blank_one_for_a_while_stays(html: str) -> None:
+    assert _warnings(html.replace("ORDER", _ORDER)) == ()
+
+
 def test_the_same_text_is_told_once_and_cut() -> None:
     report = HiddenText()
     body = parse_html(f"<p hidden>{'word ' * 60}</p><p hidden>{'word ' * 60}</p>").css("body")[0]

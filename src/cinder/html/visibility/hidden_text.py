@@ -27,6 +27,7 @@ from cinder.html.tree import (
     previous_element,
     set_mark,
 )
+from cinder.html.visibility.blank_fonts import is_in_blank_font
 from cinder.html.visibility.contrast import blends_in, is_mostly_recoloured
 from cinder.html.visibility.hiding_rules import HidingRules, vanishes
 from cinder.html.visibility.tricks import (
@@ -50,6 +51,7 @@ _ANIMATED_ATTRIBUTES: tuple[str, ...] = tuple(_WORDS["animated_attributes"])
 _HONEST_TRICKS = (Trick.COLLAPSED, Trick.LABEL, Trick.BESIDE)
 _DOUBTFUL_TRICKS = (Trick.SEE_THROUGH, Trick.COLLAPSED, Trick.BESIDE)
 _SURE_TRICKS = (Trick.LABEL, Trick.SHRUNK, Trick.COLOURED, Trick.OTHER)
+_BLANK = (Trick.SHRUNK, frozenset(("font", "font-family")))
 _VANISHED = (Trick.OTHER, frozenset(("animation",)))
 _SHORT_STYLE = 300
 _MAX_HIDDEN_PARTS = 5_000
@@ -225,7 +227,11 @@ def _read_style(style: str, rules: HidingRules) -> tuple[Declarations, TrickMatc
     else:
         declared = read_declarations(style, rules.variables)
         found = find_trick(declared)
-    return declared, _VANISHED if vanishes(declared, rules.vanishing) else found
+    if vanishes(declared, rules.vanishing):
+        found = _VANISHED
+    elif found is None and is_in_blank_font(declared, rules.blank_fonts):
+        found = _BLANK
+    return declared, found
 
 
 # The pages of a site repeat their styles.

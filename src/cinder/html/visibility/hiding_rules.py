@@ -26,6 +26,7 @@ from cinder.html.css.sheet import (
 )
 from cinder.html.css.values import may_be_indistinguishable
 from cinder.html.tree import HIDDEN_MARK, Elements, set_mark
+from cinder.html.visibility.blank_fonts import find_blank_fonts, is_in_blank_font
 from cinder.html.visibility.contrast import (
     has_indistinguishable_colours,
     has_only_inline_sheets,
@@ -54,6 +55,8 @@ _TABLE = (
     ("visibility", r"visibility\s*:\s*(?:hidden|collapse|var\()"),
     ("opacity", rf"opacity\s*[:(]\s*(?:{_THIN}|{_SUM}|var\()"),
     ("font", rf"font(?:-size)?\s*:\s*(?:0|\.[01]|[12](?:\.\d+)?(?:px|pt|%|v)|{_SUM}|var\()"),
+    ("blank", "blank"),
+    ("invisible", "invisible"),
     ("font", r"font\s*:[^;{}]{0,60}?[\s:](?:0(?![.\d])|0?\.[01]\d*r?em|[012](?:\.\d+)?p[xt])"),
     ("indent", rf"indent\s*:\s*(?:{_AWAY})"),
     ("clip", r"(?<!\w-)clip\s*:\s*rect"),
@@ -98,6 +101,7 @@ _FLAT = re.compile(
     rf"(?:^|[;\s]|max-)(?:height|width)\s*:\s*(?:[0-3](?![.\d])|[12]?\dpx|0?\.|[01](?:\.\d+)?r?em|{_SUM}|var\()"
 )
 _CUT = re.compile(r"overflow[xy-]{0,2}\s*:\s*(?:\w+\s+)?(?:hidden|clip)")
+_FONT = re.compile(r"font(?:-family)?\s*:")
 _COLOUR = re.compile(r"(?<![\w-])color\s*:\s*([^;!{}]{1,60})")
 _BACKGROUND = re.compile(r"background(?:-color)?\s*:\s*([^;!{}]{1,60})")
 
@@ -105,7 +109,7 @@ _BACKGROUND = re.compile(r"background(?:-color)?\s*:\s*([^;!{}]{1,60})")
 class HidingPrefilter:
     """A quick check whether declarations of one style sheet may hide text."""
 
-    def __init__(self, sheet: str, *, with_animations: bool) -> None:
+    def __init__(self, sheet: str, *, with_animations: bool, with_blank_fonts: bool) -> None:
         lowered = sheet.lower()
         self._has_far_variables = _occurs(lowered, "--", _FAR_VARIABLE)
         self._patterns = tuple(
@@ -113,6 +117,7 @@ class HidingPrefilter:
             for word, pattern in _PATTERNS_BY_WORD
             if (with_animations or word != "animation") and _occurs(lowered, word, pattern)
         )
+        self._has_blank_fonts = with_blank_fonts
         self._has_boxes = _occurs(lowered, "overflow", _CUT)
         self._has_escapes = "\\" in lowered
 
@@ -121,6 +126,8 @@ class HidingPrefilter:
         for word, pattern in self._patterns:
             if word in style and pattern.search(style):
                 return True
+        if self._has_blank_fonts and _FONT.search(style):
+            return True
         if self._has_boxes and "overflow" in style and _FLAT.search(style) and _CUT.search(style):
             return True
         if self._has_escapes and "\\" in style and _ESCAPED.search(style):
@@ -175,6 +182,8 @@ class HidingRules:
     """The custom properties that apply to the whole page."""
     vanishing: frozenset[str] = frozenset()
     """The animations after which an element is out of sight."""
+    blank_fonts: frozenset[str] = frozenset()
+    """The families of web fonts without ink."""
     are_all_read: bool = False
     """Whether the page links to no style sheets."""
     has_marks: bool = False
@@ -194,7 +203,9 @@ def read_hiding_rules(elements: Elements) -> HidingRules:
     found = _judge_sheets(find_style_elements(elements))
     are_all_read = has_only_inline_sheets(elements, has_imports=found.sheets.has_imports)
     if not found.sheets.rules:
-        return HidingRules(fades_in=fades_in, are_all_read=are_all_read)
+        return HidingRules(
+            fades_in=fades_in, blank_fonts=found.blank_fonts, are_all_read=are_all_read
+        )
     if are_all_read:
         are_all_read = mark_colours(
             elements, found.sheets, found.variables, may_blend=found.has_indistinguishable_colours
@@ -216,6 +227,7 @@ def read_hiding_rules(elements: Elements) -> HidingRules:
         tricks={name: trick for name, trick in tricks.items() if trick is not None},
         variables=found.variables,
         vanishing=found.vanishing,
+        blank_fonts=found.blank_fonts,
         are_all_read=are_all_read,
         has_marks=are_all_read or has_marks,
     )
@@ -237,6 +249,7 @@ class _JudgedSheets:
     sheets: StyleSheets
     variables: Mapping[str, str]
     vanishing: frozenset[str]
+    blank_fonts: frozenset[str]
     hiding: Mapping[str, _Hiding]
     """How each selector hides that does, unless another rule shows its elements."""
     has_indistinguishable_colours: bool
@@ -253,11 +266,15 @@ def _judge_sheets(texts: tuple[StyleElement, ...]) -> _JudgedSheets:
         if _hiding_of(read_declarations(style, variables)) is not None
     )
 
+    blank_fonts = find_blank_fonts(sheets.text)
+
     def judge(style: str) -> tuple[Declarations, _Hiding | None]:
         declared = read_declarations(style, variables)
-        return declared, _hiding_of(declared, vanishing)
+        return declared, _hiding_of(declared, vanishing, blank_fonts)
 
-    prefilter = HidingPrefilter(sheets.text, with_animations=bool(vanishing))
+    prefilter = HidingPrefilter(
+        sheets.text, with_animations=bool(vanishing), with_blank_fonts=bool(blank_fonts)
+    )
     hiding: dict[str, _Hiding] = {}
     for selectors, style, holds_for_all in sheets.rules:
         if holds_for_all and prefilter.may_hide(style.lower()):
@@ -268,7 +285,12 @@ def _judge_sheets(texts: tuple[StyleElement, ...]) -> _JudgedSheets:
                     break
     hiding = _without_shown(hiding, sheets.rules, judge)
     return _JudgedSheets(
-        sheets, variables, vanishing, hiding, has_indistinguishable_colours(sheets.text)
+        sheets,
+        variables,
+        vanishing,
+        blank_fonts,
+        hiding,
+        has_indistinguishable_colours(sheets.text),
     )
 
 
@@ -286,12 +308,18 @@ def _page_variables(rules: Iterable[StyleRule]) -> dict[str, str]:
     return {name: values[name].pop() for name in everywhere if len(values[name]) == 1}
 
 
-def _hiding_of(declared: Declarations, vanishing: frozenset[str] = frozenset()) -> _Hiding | None:
+def _hiding_of(
+    declared: Declarations,
+    vanishing: frozenset[str] = frozenset(),
+    blank_fonts: frozenset[str] = frozenset(),
+) -> _Hiding | None:
     """Return how declarations hide an element, if they do."""
     if vanishes(declared, vanishing):
         return Trick.OTHER, frozenset(("animation", "animation-name"))
     if is_not_rendered(declared) or is_visibility_hidden(declared):
         return _NOT_SHOWN
+    if is_in_blank_font(declared, blank_fonts):
+        return Trick.SHRUNK, frozenset(("font", "font-family"))
     found = find_trick(declared)
     return found if found and not starts_animation(declared) else None
 

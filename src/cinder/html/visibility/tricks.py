@@ -75,7 +75,7 @@ class Trick(Enum):
     """Like labels for screen readers: moved away, clipped, or in a box of one pixel."""
     SEE_THROUGH = auto()
     SHRUNK = auto()
-    """By an unreadable font size."""
+    """By an unreadable font or size of it."""
     COLLAPSED = auto()
     """In a box without height or width, which a click may open."""
     BESIDE = auto()
