@@ -167,6 +167,15 @@ def test_doubtful_text_is_kept_where_most_of_the_page_would_go() -> None:
     assert choose_blocks(tree, scores, PRODUCT) == {0}
 
 
+def test_a_doubtful_card_of_a_listing_is_chosen_but_no_doubtful_prose() -> None:
+    cards = f"<div><a href=x>{LONGER * 3}</a></div>" * 2 + f"<div>{LONGER}</div><p>{LONGER}</p>"
+    prose = cards.replace("<a href=x>", "<b>").replace("</a>", "</b>")
+    scores = [0.6, 0.5, 0.3, 0.02]
+
+    assert choose_blocks(block_tree(cards), scores, PAGE) == {0, 1, 2}
+    assert choose_blocks(block_tree(prose), scores, PAGE) == {0, 1}
+
+
 def test_a_long_text_is_kept_however_unlikely_it_is() -> None:
     tree = block_tree(f"<p>{LONGER}</p><div>" + f"<p class=x>{LONGER}</p>" * 12 + "</div>")
     links = block_tree(f"<p>{LONGER}</p><div>" + f"<p><a href=x>{LONGER}</a></p>" * 12 + "</div>")

@@ -26,6 +26,8 @@ _INNER_CHROME_WORDS = 500
 _WIDE_CHROME = _CHROME.union(load_vocabulary()["chrome"]["further_cues"]) - {"<form>"}
 # Doubtful blocks of an article seldom belong to it.
 _ARTICLE_DOUBT = 1.2
+# Those of a page of links, such as a listing, often do, where no choice promises more than this.
+_UNSURE_BALANCE, _UNSURE_DOUBT, _LISTING_LINK_SHARE = 0.8, 0.7, 0.2
 # A page of which less is kept is looked at again.
 _MIN_KEPT_SHARE = 0.7
 # Its other blocks are kept if they are this likely on average, and each a little.
@@ -40,14 +42,31 @@ _WRAPPERS = frozenset(("article", "body", "div", "form", "main", "section", "spa
 def choose_blocks(tree: BlockTree, scores: Sequence[float], hints: PageHints) -> set[int]:
     """Return the numbers of the blocks that are the page's content, given the score of each.
 
-    Blocks are taken in the order of their scores, up to where the expected harmonic mean of
-    precision and recall, in words, is highest: a doubtful block is taken on a page with little
-    else. A long article is prose; of other pages, the rest of lists and small main elements belong
-    to the content.
+    A long article is prose; of other pages, the rest of lists and small main elements belong to the
+    content.
     """
     scores = lift_insets(tree, level_tables(tree, scores))
     if hints.is_article:
         scores = [score**_ARTICLE_DOUBT for score in scores]
+    chosen, balance = take_best(tree, scores)
+    is_known = hints.is_article or hints.is_product
+    if balance < _UNSURE_BALANCE and not is_known and is_listing(tree, chosen):
+        chosen, _ = take_best(tree, [score**_UNSURE_DOUBT for score in scores])
+    if tree.root.words <= _INNER_CHROME_WORDS:
+        chosen = chosen.intersection(_find_outside(tree, chosen, _INNER_CHROME, 1 / 4))
+    if hints.is_article and tree.root.words > _SMALL_WORDS:
+        return chosen
+    chosen = complete_selection(tree, chosen)
+    # The other text of a product's page is about other products.
+    return chosen if hints.is_product else keep_more(tree, scores, chosen)
+
+
+def take_best(tree: BlockTree, scores: Sequence[float]) -> tuple[set[int], float]:
+    """Take blocks in the order of their scores, up to where the expected balance is highest.
+
+    The balance is the harmonic mean of precision and recall, in words: a doubtful block is taken on
+    a page with little else. Returns the numbers of the blocks, and the balance.
+    """
     order = sorted(range(len(scores)), key=lambda number: -scores[number])
     expected = sum(score * block.words for score, block in zip(scores, tree.blocks, strict=True))
     taken, right = 0, 0.0
@@ -59,14 +78,14 @@ def choose_blocks(tree: BlockTree, scores: Sequence[float], hints: PageHints) ->
         balance = 2 * right / (taken + expected)
         if balance > best:
             best, best_count = balance, count
-    chosen = set(order[:best_count])
-    if tree.root.words <= _INNER_CHROME_WORDS:
-        chosen = chosen.intersection(_find_outside(tree, chosen, _INNER_CHROME, 1 / 4))
-    if hints.is_article and tree.root.words > _SMALL_WORDS:
-        return chosen
-    chosen = complete_selection(tree, chosen)
-    # The other text of a product's page is about other products.
-    return chosen if hints.is_product else keep_more(tree, scores, chosen)
+    return set(order[:best_count]), best
+
+
+def is_listing(tree: BlockTree, chosen: AbstractSet[int]) -> bool:
+    """Whether links are more than a few of the chosen words."""
+    blocks = [tree.blocks[number] for number in chosen]
+    links = sum(block.link_words for block in blocks)
+    return links > _LISTING_LINK_SHARE * sum(block.words for block in blocks)
 
 
 def keep_more(tree: BlockTree, scores: Sequence[float], chosen: set[int]) -> set[int]:
