@@ -3,6 +3,7 @@
 import asyncio
 import json
 import os
+import subprocess
 import sys
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
@@ -18,6 +19,13 @@ from tests.search_servers import JsonServer, SearxngServer, serving, some_pages
 from tests.search_servers.json_engine import TOKEN
 from tests.site import Canary, Site
 from tests.site.pages import PNG
+
+LEAN = """
+import sys
+import cinder.cli.main
+heavy = {"structlog", "pydantic", "cinder.fetch", "cinder.html", "cinder.app"} & set(sys.modules)
+sys.exit(", ".join(heavy) or 0)
+"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,6 +65,11 @@ def run(tmp_path: Path, site: Site) -> Run:
         return Finished(process.returncode, out.decode(), err.decode())
 
     return run_command
+
+
+def test_the_command_line_loads_no_part_before_a_command_needs_it() -> None:
+    done = subprocess.run([sys.executable, "-c", LEAN], check=False, capture_output=True)
+    assert done.stderr == b""
 
 
 async def test_scrape_prints_markdown_and_says_where_it_is_kept(run: Run, site: Site) -> None:

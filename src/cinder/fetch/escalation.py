@@ -25,7 +25,7 @@ from cinder.fetch.base import Fetcher, FetchTask, FileFound
 from cinder.html.hydration import may_carry_data, read_hydration
 from cinder.models.document import FetchedPage
 from cinder.models.http import read_retry_after
-from cinder.models.request import Format, Mode, Profile, ProxyTier, RenderOptions, ScrapeRequest
+from cinder.models.request import Mode, Profile, ProxyTier, ScrapeRequest, option_for_browser
 from cinder.models.url import host_and_port
 from cinder.text.content_type import decode_body
 from cinder.verdicts.blocked import find_block_signs
@@ -137,19 +137,6 @@ def check_proxy_pool(name: str | None, configured: Collection[str]) -> None:
             else ("None is configured; the owner adds them as egress.proxy-pools")
         )
         raise InvalidRequest.at("proxyPool", f"There is no pool {name!r}. {known}")
-
-
-def option_for_browser(render: RenderOptions, screenshot: Format | None) -> str | None:
-    """Return the option that only a browser can serve, if there is one."""
-    needs = {
-        "waitFor": render.wait_for_ms > 0,
-        "actions": bool(render.actions),
-        "proxy 'stealth'": render.proxy is ProxyTier.STEALTH,
-        "profile 'master'": render.profile is Profile.MASTER,
-        "mobile": render.mobile,
-        "a screenshot": screenshot is not None,
-    }
-    return next((option for option, is_asked in needs.items() if is_asked), None)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -246,6 +246,19 @@ class RenderOptions:
     ] = Profile.DEFAULT
 
 
+def option_for_browser(render: RenderOptions, screenshot: Format | None) -> str | None:
+    """Return the option that only a browser can serve, if there is one."""
+    needs = {
+        "waitFor": render.wait_for_ms > 0,
+        "actions": bool(render.actions),
+        "proxy 'stealth'": render.proxy is ProxyTier.STEALTH,
+        "profile 'master'": render.profile is Profile.MASTER,
+        "mobile": render.mobile,
+        "a screenshot": screenshot is not None,
+    }
+    return next((option for option, is_asked in needs.items() if is_asked), None)
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ScrapeRequest:
     """One URL to scrape, with every option that shapes the response.

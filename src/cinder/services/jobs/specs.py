@@ -10,7 +10,6 @@ import msgspec
 from cinder.crawl.scope import ScopeKind, ScopeRules, compile_patterns
 from cinder.crawl.sitemaps import SitemapUse
 from cinder.errors import FieldProblem, InvalidRequest
-from cinder.fetch.escalation import option_for_browser
 from cinder.models.document import Json
 from cinder.models.options import Option, options_of
 from cinder.models.request import (
@@ -23,6 +22,7 @@ from cinder.models.request import (
     ProxyPoolOption,
     RenderOptions,
     ScrapeRequest,
+    option_for_browser,
 )
 from cinder.models.site_map import MAX_URLS
 
