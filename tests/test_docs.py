@@ -1,9 +1,12 @@
 """The documents say what the code does."""
 
+import ast
+import inspect
 import json
 import re
 from functools import partial
 from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
+from itertools import pairwise
 from pathlib import Path
 from threading import Thread
 
@@ -34,11 +37,15 @@ def test_every_error_code_is_documented_with_its_status() -> None:
 
 def rows() -> list[str]:
     """The table rows that docs/settings.md must have, one for each setting."""
-    found = [_row(("data_dir",), Settings.model_fields["data_dir"])]
+    data_dir = _sentences(Settings)["data_dir"]
+    found = [_row(("data_dir",), Settings.model_fields["data_dir"], data_dir)]
     for section_name, section in Settings.model_fields.items():
         model = section.annotation
         if isinstance(model, type) and issubclass(model, SettingsSection):
-            found += [_row((section_name, name), info) for name, info in _fields(model)]
+            sentences = _sentences(model)
+            found += [
+                _row((section_name, name), info, sentences[name]) for name, info in _fields(model)
+            ]
     return found
 
 
@@ -46,11 +53,25 @@ def _fields(model: type[BaseModel]) -> list[tuple[str, FieldInfo]]:
     return list(model.model_fields.items())
 
 
-def _row(path: tuple[str, ...], info: FieldInfo) -> str:
+def _sentences(model: type[BaseModel]) -> dict[str, str]:
+    """Return the sentences beneath the fields of a model, which at run time nothing reads."""
+    found = {}
+    (definition,) = ast.parse(inspect.getsource(model)).body
+    assert isinstance(definition, ast.ClassDef)
+    for pair in pairwise(definition.body):
+        match pair:
+            case (
+                ast.AnnAssign(target=ast.Name(id=name)),
+                ast.Expr(value=ast.Constant(value=str(text))),
+            ):
+                found[name] = " ".join(text.split())
+    return found
+
+
+def _row(path: tuple[str, ...], info: FieldInfo, sentence: str) -> str:
     name = ".".join(path).replace("_", "-")
     variable = "CINDER_" + "__".join(path).upper()
-    description = " ".join((info.description or "").split())
-    return f"| `{name}` | `{variable}` | {_default(info)} | {description} |"
+    return f"| `{name}` | `{variable}` | {_default(info)} | {sentence} |"
 
 
 def _default(info: FieldInfo) -> str:

@@ -48,6 +48,8 @@ class Arguments(BaseModel):
         extra="forbid",
         frozen=True,
         use_attribute_docstrings=True,
+        # Most processes validate few of the models, and all would take 50 ms to build.
+        defer_build=True,
     )
 
     meaningful_zeros: ClassVar[frozenset[str]] = frozenset()

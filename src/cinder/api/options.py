@@ -47,7 +47,12 @@ def with_options(
             for option in options_of(request)
             if not only or option.name in only
         }
-        about: dict[str, Any] = {"__doc__": model.__doc__, "__module__": model.__module__}
+        about: dict[str, Any] = {
+            "__doc__": model.__doc__,
+            "__module__": model.__module__,
+            # The model has read its docstrings, and an option has a sentence.
+            "__cls_kwargs__": {"use_attribute_docstrings": False},
+        }
         return create_model(model.__name__, __base__=model, **about, **added)
 
     return add_options

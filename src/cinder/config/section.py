@@ -62,4 +62,4 @@ OptionalSecret: TypeAlias = Annotated[SecretStr | None, BeforeValidator(_absent_
 class SettingsSection(BaseModel):
     """A group of settings."""
 
-    model_config = ConfigDict(frozen=True, extra="forbid", use_attribute_docstrings=True)
+    model_config = ConfigDict(frozen=True, extra="forbid")

@@ -86,7 +86,6 @@ class Settings(BaseSettings):
     model_config = SettingsConfigDict(
         frozen=True,
         extra="forbid",
-        use_attribute_docstrings=True,
         env_prefix="CINDER_",
         env_nested_delimiter="__",
     )

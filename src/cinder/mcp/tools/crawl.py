@@ -29,7 +29,8 @@ _OPTIONS = option_parameters(
 )
 
 
-class CrawlStatusArguments(Arguments):
+# The schema's parameters describe it: it has no docstrings to look for, which takes long.
+class CrawlStatusArguments(Arguments, use_attribute_docstrings=False):
     """The arguments of `cinder_get_crawl_status`."""
 
     id: Annotated[str, Field(min_length=1, max_length=200)]

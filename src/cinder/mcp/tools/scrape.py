@@ -111,7 +111,7 @@ async def _answer_batch_command(
             return await answers.errors(job_id, JobKind.BATCH, part)
 
 
-class ScrapeToolArguments(ScrapeArguments):
+class ScrapeToolArguments(ScrapeArguments, use_attribute_docstrings=False):
     """The arguments of a scrape, and `format` for a single format."""
 
     format: Literal["markdown", "links", "screenshot", "fullscreenshot"] = "markdown"

@@ -24,7 +24,7 @@ _LISTS = ("headings", "links", "images")
 class PlainArguments(Arguments):
     """Arguments with the same names on the wire as here."""
 
-    model_config = ConfigDict(alias_generator=None)
+    model_config = ConfigDict(alias_generator=None, use_attribute_docstrings=False)
 
 
 class HtmlArguments(PlainArguments):
