@@ -8,7 +8,7 @@ import re
 from itertools import islice
 
 from cinder.models.document import FetchedPage
-from cinder.verdicts.evidence import PageEvidence, any_phrase, estimate_words, load_phrases
+from cinder.verdicts.evidence import AnyPhrase, PageEvidence, estimate_words, load_phrases
 
 _VOCABULARY = load_phrases()["bot_wall"]
 # Plain strings: one pattern for all of them takes thirty times as long.
@@ -24,20 +24,20 @@ _VENDOR_MARKS = {
 _ONLY_FOR_PROGRAMS = 999
 _REFUSALS = (401, 403, 405, 406, 418, 429, 503, _ONLY_FOR_PROGRAMS)
 
-_TO_A_PROGRAM = any_phrase("bot_wall", "human", "unusual", "stopped")
-_TO_A_VISITOR = any_phrase("bot_wall", "asked_of_visitor", "stopped")
-_AT_A_CHECK = any_phrase("bot_wall", "checking", "check_names")
-_WITH_A_REFUSAL = any_phrase("bot_wall", "refused", "checking", "check_names", "firewall")
+_TO_A_PROGRAM = AnyPhrase("bot_wall", "human", "unusual", "stopped")
+_TO_A_VISITOR = AnyPhrase("bot_wall", "asked_of_visitor", "stopped")
+_AT_A_CHECK = AnyPhrase("bot_wall", "checking", "check_names")
+_WITH_A_REFUSAL = AnyPhrase("bot_wall", "refused", "checking", "check_names", "firewall")
 _WITH_A_SERVER_ERROR = re.compile(
     r"(?:request|page)(?: (?:was|is|has been))? (?:blocked|rejected)\b"
 )
-_SURE_TITLE = any_phrase("bot_wall", "checking", "refused")
-_POSSIBLE_TITLE = any_phrase("bot_wall", "titles", "too_often", "check_names")
-_NEAR_TITLE = any_phrase("bot_wall", "near_title", "of_visitor", "checking")
-_UNUSUAL = any_phrase("bot_wall", "unusual")
-_OF_VISITOR = any_phrase("bot_wall", "of_visitor")
+_SURE_TITLE = AnyPhrase("bot_wall", "checking", "refused")
+_POSSIBLE_TITLE = AnyPhrase("bot_wall", "titles", "too_often", "check_names")
+_NEAR_TITLE = AnyPhrase("bot_wall", "near_title", "of_visitor", "checking")
+_UNUSUAL = AnyPhrase("bot_wall", "unusual")
+_OF_VISITOR = AnyPhrase("bot_wall", "of_visitor")
 # Ordinary pages use phrases of one of these; two of them on one short page mean a wall.
-_HALF_SIGNS = (any_phrase("bot_wall", "human"), _UNUSUAL, _AT_A_CHECK)
+_HALF_SIGNS = (AnyPhrase("bot_wall", "human"), _UNUSUAL, _AT_A_CHECK)
 
 _MAX_SEARCHED_BYTES = 100_000
 # Walls explain themselves in a few paragraphs at most.
@@ -175,7 +175,7 @@ def _find_phrase(evidence: PageEvidence) -> str | None:
     return _first(_WITH_A_SERVER_ERROR if is_server_error else _WITH_A_REFUSAL, text)
 
 
-def _first(pattern: re.Pattern[str], text: str) -> str | None:
+def _first(pattern: AnyPhrase | re.Pattern[str], text: str) -> str | None:
     found = pattern.search(text)
     return found[0] if found else None
 

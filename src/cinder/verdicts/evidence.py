@@ -31,15 +31,37 @@ def load_phrases() -> dict[str, dict[str, Any]]:  # Any: lists in most sections,
     return tomllib.loads(Path(__file__).with_name("phrases.toml").read_text("utf-8"))
 
 
-def any_phrase(section: str, *names: str) -> re.Pattern[str]:
-    """Return a pattern that matches any phrase of some lists of a section, in their order."""
-    sections = load_phrases()
-    pattern = "|".join(phrase for name in names for phrase in sections[section][name])
-    return re.compile(_FRAGMENT.sub(lambda found: sections["fragments"][found[1]], pattern))
+class AnyPhrase:
+    """A pattern that matches any phrase of some lists of a section, in their order.
+
+    It is compiled on first use: all of them take 30 ms, and most processes use few or none.
+    """
+
+    def __init__(self, section: str, *names: str) -> None:
+        """Take the name of the section, and those of its lists."""
+        sections = load_phrases()
+        phrases = "|".join(phrase for name in names for phrase in sections[section][name])
+        self.pattern = _FRAGMENT.sub(lambda found: sections["fragments"][found[1]], phrases)
+
+    @cached_property
+    def _compiled(self) -> re.Pattern[str]:
+        return re.compile(self.pattern)
+
+    def search(self, text: str, *window: int) -> re.Match[str] | None:
+        """Return the first phrase within a text, or within a part of it."""
+        return self._compiled.search(text, *window)
+
+    def fullmatch(self, text: str) -> re.Match[str] | None:
+        """Return the phrase that is the whole text."""
+        return self._compiled.fullmatch(text)
+
+    def finditer(self, text: str, *window: int) -> Iterator[re.Match[str]]:
+        """Yield each phrase within a text, or within a part of it."""
+        return self._compiled.finditer(text, *window)
 
 
 def find_last_phrase(
-    text: str, stems: Sequence[str], pattern: re.Pattern[str]
+    text: str, stems: Sequence[str], pattern: AnyPhrase | re.Pattern[str]
 ) -> re.Match[str] | None:
     """Return the last match in a lower-case text of phrases that each contain one of the stems.
 

@@ -7,8 +7,8 @@ from http import HTTPStatus
 from cinder.models.document import Extraction, FetchedPage, FetchSource, Verdict, VerdictKind
 from cinder.verdicts.blocked import find_block_signs
 from cinder.verdicts.evidence import (
+    AnyPhrase,
     PageEvidence,
-    any_phrase,
     estimate_words,
     has_unclosed_element,
     load_phrases,
@@ -23,11 +23,11 @@ _MAX_SENTENCE_BYTES = 1_200
 # A page that tells at length why something was removed is a page.
 _MAX_SENTENCE_BYTES_AROUND_PHRASE = 500
 
-_TITLE = any_phrase("soft_404", "titles")
-_SENTENCE = any_phrase("soft_404", "sentences")
-_PARKED = any_phrase("soft_404", "parked")
+_TITLE = AnyPhrase("soft_404", "titles")
+_SENTENCE = AnyPhrase("soft_404", "sentences")
+_PARKED = AnyPhrase("soft_404", "parked")
 _PARKED_STEMS = tuple(load_phrases()["soft_404"]["parked_stems"])
-_PATH = any_phrase("soft_404", "paths")
+_PATH = AnyPhrase("soft_404", "paths")
 _FRONT_PAGE = re.compile(
     r"/(?:[a-z]{2}(?:[-_][a-z]{2})?/?)?(?:(?:index|home|default)(?:\.\w{2,5})?/?)?"
 )
@@ -95,7 +95,7 @@ _JSON_TYPES = ("application/json", "application/ld+json", "application/feed+json
 _XML_ENDINGS = ("/xml", "+xml")
 # Elements that HTML requires to be closed.
 _CONTAINERS = (b"div", b"article", b"main", b"section")
-_LOADER = any_phrase("partial", "loaders")
+_LOADER = AnyPhrase("partial", "loaders")
 
 
 def judge(page: FetchedPage, content: Extraction | None) -> Verdict:

@@ -6,8 +6,8 @@ from itertools import islice
 
 from cinder.models.document import Json
 from cinder.verdicts.evidence import (
+    AnyPhrase,
     PageEvidence,
-    any_phrase,
     estimate_words,
     find_last_phrase,
     is_sentence,
@@ -21,11 +21,11 @@ _MIN_SHARE = 0.6
 _MIN_WORDS_OF_QUESTION = 5
 _MAX_BUTTON_CHARS = 80
 
-_CONSENT_ADDRESS = any_phrase("consent", "addresses")
+_CONSENT_ADDRESS = AnyPhrase("consent", "addresses")
 _CONSENT_TOPICS = tuple(load_phrases()["consent"]["topics"])
-_CONSENT_TITLE = any_phrase("consent", "titles")
-_ACCEPT = any_phrase("consent", "accept")
-_CHOICE = any_phrase("consent", "choices")
+_CONSENT_TITLE = AnyPhrase("consent", "titles")
+_ACCEPT = AnyPhrase("consent", "accept")
+_CHOICE = AnyPhrase("consent", "choices")
 _BUTTON_VALUE = re.compile(
     rb"(?i)<input(?=[^<>]{0,500}\stype\s*=\s*[\"']?(?:submit|button))[^<>]{0,500}?"
     rb"\svalue\s*=\s*[\"']([^\"'<>]{1,80})"
@@ -74,8 +74,8 @@ def _read_buttons(evidence: PageEvidence) -> list[str]:
 _MAX_WORDS_OF_AGE_GATE = 160
 _MAX_SENTENCE_BYTES_OF_AGE_GATE = 900
 _MAX_LINKS_OF_AGE_GATE = 20
-_AGE_QUESTION = any_phrase("age", "questions")
-_AGE_ANSWER = any_phrase("age", "answers")
+_AGE_QUESTION = AnyPhrase("age", "questions")
+_AGE_ANSWER = AnyPhrase("age", "answers")
 
 
 def _find_age_question(evidence: PageEvidence, buttons: Iterable[str]) -> str | None:
@@ -115,12 +115,12 @@ _USER_FIELD = re.compile(
 _MAX_INPUTS = 50
 # Some applications have an invisible form for password managers.
 _HIDDEN = re.compile(rb"(?i)display\s*:\s*none|\shidden[\s=>]")
-_LOGIN_PATH = any_phrase("login", "paths")
-_LOGIN_HOST = any_phrase("login", "hosts")
-_LOGIN_TITLE = any_phrase("login", "titles")
-_PLEA = any_phrase("login", "pleas")
-_LOGIN_BUTTON = any_phrase("login", "buttons")
-_ACCOUNT_OFFER = any_phrase("login", "account_offers")
+_LOGIN_PATH = AnyPhrase("login", "paths")
+_LOGIN_HOST = AnyPhrase("login", "hosts")
+_LOGIN_TITLE = AnyPhrase("login", "titles")
+_PLEA = AnyPhrase("login", "pleas")
+_LOGIN_BUTTON = AnyPhrase("login", "buttons")
+_ACCOUNT_OFFER = AnyPhrase("login", "account_offers")
 
 
 def find_login_signs(evidence: PageEvidence) -> str | None:
@@ -206,7 +206,7 @@ def _login_sign_without_form(evidence: PageEvidence, plea: re.Match[str] | None)
     button = next(filter(_LOGIN_BUTTON.fullmatch, _read_buttons(evidence)), None)
     if button and evidence.words <= _MAX_WORDS_AROUND_BUTTON:
         return f"the page only has a way to log in ('{button}')"
-    offers = set(_ACCOUNT_OFFER.findall(evidence.text))
+    offers = {offer[0] for offer in _ACCOUNT_OFFER.finditer(evidence.text)}
     return f"the page only offers accounts ('{min(offers)}')" if len(offers) > 1 else None
 
 
@@ -221,8 +221,8 @@ _MIN_WORDS_OF_PAID_PART = 80
 _PART_BYTES = 6_000
 
 _PAYWALL_STEMS = tuple(load_phrases()["paywall"]["stems"])
-_PAYWALL_PHRASE = any_phrase("paywall", "phrases")
-_PAYWALL_OFFER = any_phrase("paywall", "offers")
+_PAYWALL_PHRASE = AnyPhrase("paywall", "phrases")
+_PAYWALL_OFFER = AnyPhrase("paywall", "offers")
 _PAYWALL_NAME = re.compile(
     rb"(?i)\s(?:class|id)\s*=\s*[\"'][^\"'<>]{0,200}?(pay-?wall|reg-?wall|tp-container|"
     rb"premium-?(?:wall|gate)|article-?(?:gate|barrier))"
