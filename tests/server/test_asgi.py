@@ -1,6 +1,8 @@
 """tests.server.test_asgi"""
 
 import asyncio
+import subprocess
+import sys
 from collections.abc import AsyncIterator
 from pathlib import Path
 
@@ -243,3 +245,8 @@ async def test_the_api_describes_itself_the_same_way_each_time(client: httpx2.As
     # Completing the document adds to it: it is done once.
     answers = [(await client.get("/openapi.json")).content for _ in range(3)]
     assert len(set(answers)) == 1
+
+
+def test_a_server_without_an_issuer_loads_nothing_for_its_tokens() -> None:
+    code = "import sys, cinder.server.asgi; sys.exit('jwt' in sys.modules)"
+    assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0

@@ -28,6 +28,9 @@ EVERYDAY_SCOPES = (TokenScope.READ, TokenScope.SCRAPE, TokenScope.CRAWL)
 OAUTH_ID_PREFIX = "oauth_"
 """The prefix of the ids of callers whose tokens an authorization server issued."""
 
+OAUTH_METADATA_PATH = "/.well-known/oauth-protected-resource"
+"""Where clients find what this server accepts tokens for, by RFC 9728."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CallerPolicy:

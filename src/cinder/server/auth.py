@@ -8,6 +8,7 @@ import time
 from collections.abc import Iterable
 from contextlib import ExitStack
 from html import escape
+from typing import TYPE_CHECKING
 from urllib.parse import parse_qs, quote
 
 from starlette.requests import Request
@@ -25,16 +26,19 @@ from cinder.errors import (
     ScrapeTimeout,
     Unauthorized,
 )
-from cinder.models.caller import OWNER_CALLER, Caller
+from cinder.models.caller import OAUTH_METADATA_PATH, OWNER_CALLER, Caller
 from cinder.server.request_limits import BodyLimits, BodyRefused, LimitedBody, connection_of
 from cinder.services.auth import TokenService
-from cinder.services.oauth_tokens import WELL_KNOWN, AccessTokens
 from cinder.services.rate_limits import (
     RateLimitBucket,
     RateLimitStatus,
     is_loopback,
     rate_limit_key,
 )
+
+if TYPE_CHECKING:
+    # The library is slow to import, and few servers need it.
+    from cinder.services.oauth_tokens import AccessTokens
 
 SESSION_COOKIE = "cinder_session"
 POLICY_VIOLATION = 1008
@@ -111,10 +115,10 @@ class Authenticator:
 
 def is_open_path(path: str) -> bool:
     """Whether a path needs no token."""
-    return path in OPEN_PATHS or path.startswith(WELL_KNOWN)
+    return path in OPEN_PATHS or path.startswith(OAUTH_METADATA_PATH)
 
 
-def access_tokens_for(request: Request) -> AccessTokens | None:
+def access_tokens_for(request: Request) -> "AccessTokens | None":
     """Return the check of an authorization server's tokens, which are valid for MCP only."""
     is_for_mcp = request.scope["path"] == MCP_PATH
     found: AccessTokens | None = request.app.state.access_tokens if is_for_mcp else None
@@ -356,7 +360,7 @@ def _safe_target(path: str) -> str:
 _METADATA_HEADERS = {"Cache-Control": "max-age=3600", "Access-Control-Allow-Origin": "*"}
 
 
-def protected_resource_routes(access_tokens: AccessTokens | None) -> list[Route]:
+def protected_resource_routes(access_tokens: "AccessTokens | None") -> list[Route]:
     """Return the routes of the protected resource metadata."""
     if access_tokens is None:
         return []
@@ -364,5 +368,6 @@ def protected_resource_routes(access_tokens: AccessTokens | None) -> list[Route]
     async def describe(_request: Request) -> Response:
         return json_response(access_tokens.describe(), headers=_METADATA_HEADERS)
 
-    paths = dict.fromkeys((WELL_KNOWN, f"{WELL_KNOWN}/mcp", access_tokens.resource.metadata_path))
+    about_mcp = f"{OAUTH_METADATA_PATH}/mcp"
+    paths = dict.fromkeys((OAUTH_METADATA_PATH, about_mcp, access_tokens.resource.metadata_path))
     return [Route(path, describe) for path in paths]

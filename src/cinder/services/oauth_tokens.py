@@ -14,7 +14,13 @@ import structlog
 
 from cinder import __version__
 from cinder.errors import CinderError, ConnectionFailed, Overloaded
-from cinder.models.caller import EVERYDAY_SCOPES, OAUTH_ID_PREFIX, Caller, TokenScope
+from cinder.models.caller import (
+    EVERYDAY_SCOPES,
+    OAUTH_ID_PREFIX,
+    OAUTH_METADATA_PATH,
+    Caller,
+    TokenScope,
+)
 from cinder.models.document import Json
 from cinder.models.http import HttpResponse
 from cinder.models.url import origin_of, parse_web_url
@@ -153,7 +159,6 @@ def _choose(keys: list[Jwk], key_id: str | None) -> Jwk | None:
 ALGORITHMS = frozenset(
     {"RS256", "RS384", "RS512", "PS256", "PS384", "PS512", "ES256", "ES384", "ES512", "EdDSA"}
 )
-WELL_KNOWN = "/.well-known/oauth-protected-resource"
 
 _MAX_TOKEN_CHARS = 16_384
 _LEEWAY_SECONDS = 30
@@ -170,7 +175,7 @@ class ProtectedResource:
     @property
     def metadata_path(self) -> str:
         """The path of its metadata, by RFC 9728."""
-        return WELL_KNOWN + urlsplit(self.url).path.rstrip("/")
+        return OAUTH_METADATA_PATH + urlsplit(self.url).path.rstrip("/")
 
     @property
     def metadata_url(self) -> str:
