@@ -46,7 +46,7 @@ HTML = "text/html; charset=utf-8"
 
 
 def run_worker(*messages: Message, parent_pid: int) -> subprocess.CompletedProcess[bytes]:
-    command = [sys.executable, "-I", "-m", "cinder.sandbox.worker"]
+    command = [sys.executable, "-I", "-m", "cinder.sandbox"]
     return subprocess.run(
         [*command, str(MEMORY_BYTES), str(parent_pid)],
         input=b"".join(piece for message in messages for piece in message.frame()),

