@@ -57,14 +57,14 @@ def post_or_run(
     seconds: float = RESPONSE_SECONDS,
 ) -> Answer:
     """Return the running server's answer to a POST; without one, do the work in this process."""
-    from cinder.app.composition import open_app
-
     settings = read_quiet_settings()
     server, _ = find_server(settings)
 
     async def run() -> Answer:
         if server is not None:
             return dict(await server.ask("POST", path, options, seconds=seconds))
+        from cinder.app.composition import open_app
+
         async with open_app(settings) as app:
             return await work(app)
 
@@ -322,15 +322,15 @@ async def open_job_client(kind: JobKind, *, works: bool) -> AsyncIterator[tuple[
 
     With `works`, this process works on jobs while the local client is open.
     """
-    from cinder.api.schemas.jobs import JobResponses
-    from cinder.app.composition import open_app
-    from cinder.server.process_control import freeze_startup_objects
-
     settings = read_quiet_settings()
     server, why_local = find_server(settings)
     if server is not None:
         yield RemoteJobClient(server, kind), ""
         return
+    from cinder.api.schemas.jobs import JobResponses
+    from cinder.app.composition import open_app
+    from cinder.server.process_control import freeze_startup_objects
+
     async with open_app(settings, works_on_jobs=works) as app:
         if works:
             freeze_startup_objects()
