@@ -1,6 +1,5 @@
 """`cinder mcp` and `cinder mcp install`: MCP over stdio, and clients configured to use it."""
 
-import gc
 import json
 import re
 import sys
@@ -16,6 +15,7 @@ from urllib.parse import urlsplit
 import typer
 
 from cinder.api.errors import EXIT_FAILURE
+from cinder.cli.start_up import importing
 from cinder.errors import InvalidRequest
 
 # Any: JSON, or TOML with its dates.
@@ -385,14 +385,11 @@ def mcp(
     """Serve MCP over stdio, for a client that starts cinder itself."""
     if context.invoked_subcommand is not None:
         return
-    # Imports create many objects and free few: without garbage collection, start-up takes a fifth
-    # less time.
-    gc.disable()
-    from cinder.config.settings import read_settings
-    from cinder.logs import configure_logs
-    from cinder.mcp.server import serve_stdio
+    with importing():
+        from cinder.config.settings import read_settings
+        from cinder.logs import configure_logs
+        from cinder.mcp.server import serve_stdio
 
-    gc.enable()
     overrides = tool_settings(toolsets, tools, read_only)
     settings = read_settings(**({"server": overrides} if overrides else {}))
     configure_logs(settings.log.level)

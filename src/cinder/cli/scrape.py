@@ -17,6 +17,7 @@ from cinder.api.errors import EXIT_FAILURE, describe_error, report_failure
 from cinder.cli.backends import read_quiet_settings
 from cinder.cli.options import WholeAnswer, parse_options, takes_options
 from cinder.cli.output import show_status, write_media, write_text
+from cinder.cli.start_up import importing
 from cinder.errors import CinderError, InvalidRequest
 from cinder.models.request import OWNER, ResultHandling, ScrapeRequest
 
@@ -124,11 +125,12 @@ ShowPage = Callable[[str, ScrapedPage | CinderError], None]
 
 async def _scrape(urls: list[str], raw: dict[str, Any], show: ShowPage) -> None:
     """Scrape the URLs, a few at a time, and show each in the given order."""
-    from cinder.api.arguments import read_arguments
-    from cinder.api.schemas.page_parts import with_page_metadata
-    from cinder.api.schemas.scrape import SCRAPE_CHECKS, ScrapeArguments, answer_outcome
-    from cinder.app.composition import open_app
-    from cinder.models.request import Format
+    with importing():
+        from cinder.api.arguments import read_arguments
+        from cinder.api.schemas.page_parts import with_page_metadata
+        from cinder.api.schemas.scrape import SCRAPE_CHECKS, ScrapeArguments, answer_outcome
+        from cinder.app.composition import open_app
+        from cinder.models.request import Format
 
     pages = [read_arguments(ScrapeArguments, {**raw, "url": url}, *SCRAPE_CHECKS) for url in urls]
     settings = read_quiet_settings()

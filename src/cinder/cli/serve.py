@@ -13,6 +13,7 @@ import typer
 
 from cinder import __version__
 from cinder.cli.mcp import ReadOnly, Tools, Toolsets, tool_settings
+from cinder.cli.start_up import importing
 from cinder.errors import CinderError
 
 if TYPE_CHECKING:
@@ -84,7 +85,8 @@ def _serve(settings: "Settings", worker: "WorkerContext | None" = None) -> None:
     """Serve until stopped, as the only process or as one of several workers."""
     import logging
 
-    from cinder.server.asgi import create_app
+    with importing():
+        from cinder.server.asgi import create_app
 
     # Requests are answered before pages are parsed and rendered, unless the owner chose a priority.
     if hasattr(os, "setpriority") and os.getpriority(os.PRIO_PROCESS, 0) == 0:
