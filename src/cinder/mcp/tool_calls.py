@@ -295,8 +295,7 @@ class ToolCalls:
         by_name = {tool.name: tool for tool in tools}
         self._offer = offer_tools(tools, selection) if selection else OfferedTools(by_name, by_name)
         # Keyed by identity: the variants of a tool share its name.
-        variants = (variant for tool in tools for variant in (tool, tool.as_read_only()))
-        self._described = {id(variant): variant.describe() for variant in variants}
+        self._described: dict[int, types.Tool] = {}
 
     @property
     def listed(self) -> frozenset[str]:
@@ -306,7 +305,7 @@ class ToolCalls:
     def input_schema(self, name: str) -> Mapping[str, Any] | None:  # Any: a JSON Schema
         """Return a tool's input schema; None if there is no such tool."""
         tool = self._offer.callable.get(name)
-        return self._described[id(tool)].input_schema if tool else None
+        return self._describe(tool).input_schema if tool else None
 
     async def list_tools(
         self, context: ServerRequestContext, _params: types.PaginatedRequestParams | None
@@ -322,7 +321,7 @@ class ToolCalls:
         except UnknownToolName as error:
             raise MCPError(types.INVALID_PARAMS, str(error)) from None
         allowed = [tool for tool in listed.values() if caller.may(tool.scope)]
-        return types.ListToolsResult(tools=[self._described[id(tool)] for tool in allowed])
+        return types.ListToolsResult(tools=[self._describe(tool) for tool in allowed])
 
     async def call(
         self, context: ServerRequestContext, params: types.CallToolRequestParams
@@ -359,6 +358,12 @@ class ToolCalls:
         level: types.LoggingLevel = "info" if outcome == "ok" else "warning"
         await send_log_message(context, level, f"{tool.name}: {outcome}")
         return result
+
+    def _describe(self, tool: Tool[Any]) -> types.Tool:
+        # When it is first asked for: a server starts without the schemas, which take 80 ms.
+        if id(tool) not in self._described:
+            self._described[id(tool)] = tool.describe()
+        return self._described[id(tool)]
 
     def _offer_to(self, context: ServerRequestContext) -> OfferedTools:
         """Return the tools offered to a request, which over HTTP may select fewer."""
