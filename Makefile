@@ -8,8 +8,8 @@ EMBEDDINGS := bench/embeddings
 TOOL_LISTS := bench/tool_lists
 CLIENTS := tests/clients
 DATA ?= ../shared/data
-# More would be faster, but tests of browsers then wait for each other's.
-TEST_PROCESSES ?= $(shell getconf _NPROCESSORS_ONLN)
+# More than there are cores: half of the time, tests wait for servers, browsers and clocks.
+TEST_PROCESSES ?= $(shell echo $$(( $$(getconf _NPROCESSORS_ONLN) * 2 )))
 LOCK := $(BIN)/uv pip compile --universal --python-version 3.11 \
 	--generate-hashes --no-emit-index-url --no-header --quiet
 
