@@ -19,6 +19,7 @@ from cinder.browser.engine import BrowserParts, RemoteBrowserFetcher
 from cinder.browser.remote import RemoteLauncher, RemoteUrl
 from cinder.browser.worker import BrowserWorkerLimits
 from cinder.config.settings import read_settings
+from cinder.egress.base import Target
 from cinder.egress.proxy import ForwardProxy
 from cinder.errors import (
     BrowserCrashed,
@@ -360,6 +361,10 @@ async def test_a_server_that_is_no_browser_is_refused(
     assert "browser.cdp-url" in error.message
     assert str(origin.port) not in error.message
     assert b"403" not in answer or "403" in error.message
+
+
+def test_the_host_of_an_address_has_no_brackets_as_in_the_proxy() -> None:
+    assert RemoteUrl.parse("ws://[::1]:9222/x").target == Target.from_pair("[::1]:9222")
 
 
 @pytest.mark.parametrize("url", ["geheim", "ftp://h/geheim", "ws://:geheim@", "ws://h:0/geheim"])

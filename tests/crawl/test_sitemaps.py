@@ -124,6 +124,7 @@ def test_a_sitemap_says_when_its_pages_changed() -> None:
         f"{URLSET}<url><lastmod>2026-02-03</lastmod><loc>/a</loc></url><url><loc>/b</loc></url>"
         "<url><loc>/c</loc><lastmod>Tue, 10 Jun 2025 04:00:00 GMT</lastmod></url>"
         "<url><loc>/d</loc><lastmod>soon</lastmod></url>"
+        f"<url><loc>/e</loc><lastmod>Mon, 1 Jan {'9' * 20} 04:00:00 GMT</lastmod></url>"
     )
     found = read_sitemap(body.encode(), URL, with_notes=True)
     assert found.notes == {

@@ -92,7 +92,7 @@ class RemoteUrl:
         """Its host and port."""
         parsed = can_ada.parse(self.origin)
         default = 443 if parsed.protocol == "https:" else 80
-        return Target(parsed.hostname, int(parsed.port or default))
+        return Target(parsed.hostname.strip("[]"), int(parsed.port or default))
 
     @property
     def websocket(self) -> str:

@@ -158,7 +158,7 @@ def _read_date(text: str) -> str:
         return text
     try:
         return parsedate_to_datetime(text).isoformat()
-    except ValueError:
+    except (ValueError, OverflowError):
         return ""
 
 

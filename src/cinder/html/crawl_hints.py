@@ -13,8 +13,11 @@ from cinder.models.document import CrawlHints
 _MAX_HINTS = 1_000
 _NEIGHBOURS = frozenset(("next", "prev", "previous"))
 _FEED_TYPES = ("application/rss+xml", "application/atom+xml", "application/feed+json")
-_REFRESH_URL = re.compile(r"\s*[\d.]*\s*[;,\s]\s*(?:url\s*=\s*)?[\"']?([^\"']+)", re.IGNORECASE)
-# Every character is matched a bounded number of times: a tag ends at the next `<`.
+# Every character is matched a bounded number of times: no quantifier gives back what it took, and
+# a tag ends at the next `<`.
+_REFRESH_URL = re.compile(
+    r"\s*+[\d.]*+(?:\s*+[;,]\s*+|\s++)(?:url\s*+=\s*+)?+[\"']?+([^\"']++)", re.IGNORECASE
+)
 _HINT_TAG = re.compile(r"<(frame|iframe|meta)(\s[^<>]{0,4000})", re.IGNORECASE)
 _ATTRIBUTE = re.compile(
     r"\s(src|http-equiv|content)\s*+=\s*+(?:\"([^\"]*+)\"|'([^']*+)'|([^\s\"'>]++))", re.IGNORECASE
