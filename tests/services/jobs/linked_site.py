@@ -27,6 +27,8 @@ class LinkedSite:
     pages: Mapping[str, str]
     """By path, or by host and path where that host has other pages."""
     headers: dict[str, dict[str, str]] = field(default_factory=dict)
+    redirects: dict[str, str] = field(default_factory=dict)
+    """The URLs that paths redirect to for good."""
     asked: list[str] = field(default_factory=list)
     """The pages requested, in order, with the host where that is not `site.test`."""
 
@@ -49,7 +51,10 @@ def serve_pages(pages: Mapping[str, str]) -> Iterator[LinkedSite]:
             if self.path != "/robots.txt":
                 running.asked.append(name)
             data = (body or "no such page").replace("{port}", str(running.port)).encode()
-            self.send_response(404 if body is None else 200)
+            location = running.redirects.get(name)
+            self.send_response(301 if location else 404 if body is None else 200)
+            if location:
+                self.send_header("Location", location)
             kind = "application/xml" if self.path.endswith(".xml") else "text/html; charset=utf-8"
             for key, value in {"Content-Type": kind, **running.headers.get(name, {})}.items():
                 self.send_header(key, value)

@@ -257,10 +257,80 @@ async def test_pages_are_found_by_every_way_that_leads_to_them(
         done = await crawl(store_url, tmp_path, site, spec)
 
     assert done.with_fate(PageStatus.DUPLICATE) == {
-        "/twin-1": f"{site.url('/twin-2')} (its canonical URL)"
+        "/twin-2": f"{site.url('/twin-1')} (its canonical URL)"
     }
-    assert done.fetched == sorted(set(WAYS) - {"/twin-1"})
+    assert done.fetched == sorted(set(WAYS) - {"/twin-2"})
     unfollowed = done.with_fate(PageStatus.OUTSIDE)
     assert set(unfollowed) == {"/marked", "/behind"}
     assert all("nofollow" in reason for reason in unfollowed.values())
-    assert "twin one" in done.texts["/twin-1"]
+    assert "twin two" in done.texts["/twin-2"]
+
+
+def naming(path: str, name: str = "") -> str:
+    """Return a page that names another URL as its own."""
+    return a_page(name or path, head=f'<link rel="canonical" href="{path}">')
+
+
+async def test_a_page_is_kept_where_the_url_that_it_names_redirects_to_it(
+    store_url: str, tmp_path: Path
+) -> None:
+    """A folder named without its slash, as by Docusaurus; pages named at their former host."""
+    pages = {
+        "/": a_page("start", "/docs", "/guide/", "/page"),
+        "/docs/": naming("/docs"),
+        "/guide/": naming("/guide"),
+        "/page": naming("http://a.site.test:{port}/page"),
+    }
+    with serve_pages(pages) as site:
+        site.redirects = {
+            "/docs": site.url("/docs/"),
+            "/guide": site.url("/guide/"),
+            "a.site.test/page": site.url("/page"),
+        }
+        done = await crawl(store_url, tmp_path, site, CrawlSpec(url=site.url("/")))
+
+    assert done.fetched == sorted(pages)
+    assert done.with_fate(PageStatus.DUPLICATE) == {
+        "/docs": f"{site.url('/docs/')} (redirect)",
+        "/guide": f"{site.url('/guide/')} (redirect)",
+        "a.site.test/page": f"{site.url('/page')} (redirect)",
+    }
+
+
+async def test_a_page_is_kept_where_the_url_that_it_names_is_never_fetched(
+    store_url: str, tmp_path: Path
+) -> None:
+    pages = {
+        "/": a_page("start", "/one", "/two", "/three"),
+        "/one": naming("/gone"),
+        "/two": naming("/private/two"),
+        "/three": naming("/left"),
+        "/left": a_page("left"),
+        "/robots.txt": "User-agent: *\nDisallow: /private\n",
+    }
+    with serve_pages(pages) as site:
+        site.headers["/robots.txt"] = {"Content-Type": "text/plain"}
+        spec = CrawlSpec(url=site.url("/"), max_pages=4)
+        done = await crawl(store_url, tmp_path, site, spec, host_concurrency=1)
+
+    assert done.fetched == ["/", "/one", "/three", "/two"]
+
+
+async def test_of_a_page_and_the_url_that_it_names_the_first_is_kept(
+    store_url: str, tmp_path: Path
+) -> None:
+    pages = {
+        "/": a_page("start", "/article", "/print", "/variant"),
+        "/article": a_page("article"),
+        "/print": naming("/article", "print"),
+        "/variant": naming("/plain"),
+        "/plain": a_page("/plain"),
+    }
+    with serve_pages(pages) as site:
+        spec = CrawlSpec(url=site.url("/"))
+        done = await crawl(store_url, tmp_path, site, spec, host_concurrency=1)
+
+    assert done.with_fate(PageStatus.DUPLICATE) == {
+        "/print": f"{site.url('/article')} (its canonical URL)",
+        "/plain": f"{site.url('/variant')} (same content)",
+    }

@@ -271,24 +271,66 @@ def naming(path: str, content: ContentFingerprint = OTHER) -> PageResult:
 
 async def test_a_page_is_a_duplicate_of_the_url_that_it_names_as_its_own(store: Store) -> None:
     await start(store, "/1", "/2")
-    await commit_all(store, naming("/2"), FETCHED)
+    await commit_all(store, FETCHED, naming("/1"))
 
     pages = await ledger_of(store)
-    assert (pages["/1"].fate, pages["/2"].fate) == (PageStatus.DUPLICATE, PageStatus.FETCHED)
-    assert pages["/1"].reason == f"{a_page('/2').url} (its canonical URL)"
+    assert (pages["/1"].fate, pages["/2"].fate) == (PageStatus.FETCHED, PageStatus.DUPLICATE)
+    assert pages["/2"].reason == f"{a_page('/1').url} (its canonical URL)"
 
 
 @pytest.mark.parametrize("commit", [commit_all, commit_together])
-async def test_of_pages_that_name_each_other_as_their_own_one_is_kept(
+async def test_a_page_is_kept_where_its_canonical_url_is_fetched_after_it(
     store: Store, commit: Callable[..., Awaitable[None]]
 ) -> None:
-    await start(store, "/1", "/2", "/3")
-    prints = (ContentFingerprint(b"1"), ContentFingerprint(b"2"), ContentFingerprint(b"3"))
-    names = ("/2", "/3", "/1")
-    await commit(store, *(naming(name, each) for name, each in zip(names, prints, strict=True)))
+    await start(store, "/1", "/2")
+    await commit(store, naming("/2", SAME), with_content(SAME))
 
-    fates = [page.fate for page in (await ledger_of(store)).values()]
-    assert fates == [PageStatus.DUPLICATE, PageStatus.DUPLICATE, PageStatus.FETCHED]
+    pages = await ledger_of(store)
+    assert (pages["/1"].fate, pages["/2"].fate) == (PageStatus.FETCHED, PageStatus.DUPLICATE)
+    assert pages["/2"].reason == f"{a_page('/1').url} (same content)"
+
+
+async def test_a_page_is_kept_where_its_canonical_url_fails_after_it(store: Store) -> None:
+    await start(store, "/1", "/2")
+    await commit_all(store, naming("/2"), PageResult(fate=PageStatus.FAILED, reason="HTTP 404"))
+
+    assert (await ledger_of(store))["/1"].fate is PageStatus.FETCHED
+
+
+@pytest.mark.parametrize("commit", [commit_all, commit_together])
+async def test_a_page_whose_canonical_url_redirects_to_it_is_kept(
+    store: Store, commit: Callable[..., Awaitable[None]]
+) -> None:
+    await start(store, "/1", "/2")
+    landed = replace(naming("/2"), landed_on=a_page("/1"))
+    await commit(store, naming("/2"), landed)
+
+    pages = await ledger_of(store)
+    assert (pages["/1"].fate, pages["/2"].fate) == (PageStatus.FETCHED, PageStatus.DUPLICATE)
+
+
+async def test_the_page_of_a_redirect_that_names_the_url_it_was_redirected_from_is_kept(
+    store: Store,
+) -> None:
+    await start(store, "/docs")
+    await commit_all(store, replace(naming("/docs"), landed_on=a_page("/docs/")))
+
+    fates = {path: page.fate for path, page in (await ledger_of(store)).items()}
+    assert fates == {"/docs": PageStatus.DUPLICATE, "/docs/": PageStatus.FETCHED}
+
+
+@pytest.mark.parametrize("commit", [commit_all, commit_together])
+@pytest.mark.parametrize("names", [("/2", "/1"), ("/2", "/3", "/1")])
+async def test_of_pages_that_name_each_other_as_their_own_the_last_is_a_duplicate(
+    store: Store, commit: Callable[..., Awaitable[None]], names: tuple[str, ...]
+) -> None:
+    await start(store, *sorted(names))
+    prints = (ContentFingerprint(b"1", b"a", (1,)), OTHER, ContentFingerprint(b"3", b"c", (3,)))
+    await commit(store, *(naming(name, each) for name, each in zip(names, prints, strict=False)))
+
+    *first, last = [page.fate for page in (await ledger_of(store)).values()]
+    assert set(first) == {PageStatus.FETCHED}
+    assert last is PageStatus.DUPLICATE
 
 
 async def test_a_page_that_names_one_that_failed_is_kept(store: Store) -> None:

@@ -81,8 +81,8 @@ class _BatchPages(NamedTuple):
     """What the commits of one batch are about to write."""
 
     fetched: list[_FetchedPage]
-    merged: set[int]
-    """The ids of pages that are duplicates of their canonical URL."""
+    kept: set[int]
+    """The ids of pages that are duplicates of no page."""
 
 
 class _BatchList:
@@ -130,50 +130,30 @@ _BATCH_LIST = _BatchList()
 _CANDIDATES = _CandidateLookup()
 
 
-def find_near_duplicate(
-    url: str,
-    job_id: str,
-    content: ContentFingerprint,
-    is_near: IsNearDuplicate,
-    batch: list[_FetchedPage],
-) -> Query[str | None]:
-    """Return which page that was fetched before has the same content, or nearly the same."""
+def _find_candidates(job_id: str, content: ContentFingerprint) -> Query[list[_FetchedPage]]:
+    """Return the pages of the ledger that may have the same content, or nearly the same."""
     rows = (yield _CANDIDATES.find(job_id, content)) if content.keys else ()
     # Pages are compared by keys where small differences do not count, which depends on the URL.
     rows = [*rows, *(yield Statement(_SAME_CONTENT, (job_id, content.exact)))]
-    known = [
+    return [
         _FetchedPage(row["url"], bytes(row["content_exact"]), bytes(row["content_sketch"]))
         for row in rows
     ]
-    keys = frozenset(content.keys)
-    known += [page for page in batch if page.keys & keys or page.exact == content.exact]
-    for page in known:
-        if page.exact == content.exact:
-            return f"{page.url} (same content)"
-        if is_near(page.sketch, content.sketch):
-            return f"{page.url} (nearly the same content)"
-    batch.append(_FetchedPage(url, content.exact, content.sketch, keys))
+
+
+def _choose_like(
+    page: _FetchedPage, known: Sequence[_FetchedPage], is_near: IsNearDuplicate
+) -> str | None:
+    """Return which of these pages has the same content as a page, or nearly the same."""
+    for other in known:
+        if other.exact == page.exact:
+            return f"{other.url} (same content)"
+        if is_near(other.sketch, page.sketch):
+            return f"{other.url} (nearly the same content)"
     return None
 
 
 _FIND_STATUS = "SELECT id, fate FROM webhook.frontier WHERE job_id = $1 AND fingerprint = $2"
-
-
-def find_canonical(
-    page_id: int, job_id: str, canonical: NewPage, merged: set[int]
-) -> Query[str | None]:
-    """Return that a page is a duplicate of its canonical URL; None where that cannot be its page.
-
-    Pages that name each other are not both duplicates: only the one that is written first.
-    """
-    rows = yield Statement(_FIND_STATUS, (job_id, canonical.fingerprint))
-    if any(
-        row["fate"] not in (None, PageStatus.FETCHED) or row["id"] in {page_id, *merged}
-        for row in rows
-    ):
-        return None
-    merged.add(page_id)
-    return f"{canonical.url} (its canonical URL)"
 
 
 # The job is locked first, as everywhere. The URLs are looked up by their ids alone: by the job,
@@ -328,18 +308,39 @@ class _Commit:
         return result.fate
 
     def _find_original(self, page_id: int, url: str, result: PageResult) -> Query[str | None]:
-        """Return the page that a fetched page is a duplicate of, and why; None where it is none."""
+        """Return the page that a fetched page is a duplicate of, and why; None where it is none.
+
+        Only a page that was fetched has duplicates. A canonical URL that is still queued may fail,
+        be left out or redirect to the very page that names it, and then neither would be kept. If
+        it has the same content, it becomes the duplicate when it is fetched.
+        """
         if result.fate is not PageStatus.FETCHED or self.is_near is None:
             return None
-        if result.canonical is None and result.content is None:
+        canonical, content = result.canonical, result.content
+        if canonical is None and content is None:
             return None
         job_id = self.claim.job_id
         batch: _BatchPages = (yield _BATCH_LIST.get())[0]["pages"]
-        original = None
-        if result.canonical is not None:
-            original = yield from find_canonical(page_id, job_id, result.canonical, batch.merged)
-        if original is None and result.content is not None:
-            original = yield from find_near_duplicate(
-                url, job_id, result.content, self.is_near, batch.fetched
-            )
-        return original
+        named: set[int] = set()
+        if canonical is not None:
+            rows = yield Statement(_FIND_STATUS, (job_id, canonical.fingerprint))
+            if any(row["fate"] == PageStatus.FETCHED for row in rows):
+                return f"{canonical.url} (its canonical URL)"
+            named = {row["id"] for row in rows}
+        known = [] if content is None else (yield from _find_candidates(job_id, content))
+        # No statement follows, so the pages of a batch are judged one after the other: each knows
+        # which of those before it are kept.
+        if canonical is not None and not named.isdisjoint(batch.kept):
+            return f"{canonical.url} (its canonical URL)"
+        if content is not None:
+            keys = frozenset(content.keys)
+            page = _FetchedPage(url, content.exact, content.sketch, keys)
+            known += [
+                each for each in batch.fetched if each.keys & keys or each.exact == page.exact
+            ]
+            original = _choose_like(page, known, self.is_near)
+            if original is not None:
+                return original
+            batch.fetched.append(page)
+        batch.kept.add(page_id)
+        return None
