@@ -2,7 +2,6 @@
 
 import asyncio
 import time
-from collections import OrderedDict
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, field, replace
 
@@ -23,6 +22,7 @@ from cinder.models.site_map import MAX_URLS, MappedUrl, MapSource, SiteMap
 from cinder.models.url import AssumedHttps, host_and_port, origin_of
 from cinder.services.jobs.site_files import RobotsCache, refuses_https
 from cinder.services.jobs.specs import MapRequest
+from cinder.services.kept_maps import KeptMaps, MadeMap
 from cinder.services.scraping.service import ScrapeService
 from cinder.store.index.page_index import PageIndex
 from cinder.text.url_ranking import rank_urls
@@ -30,11 +30,6 @@ from cinder.text.url_ranking import rank_urls
 _MAX_FEEDS = 5
 _FETCH_SECONDS = 30.0
 _NAMED_FAILURES = 3
-# A part of a map that was made a while ago is made again.
-_KEPT_SECONDS = 300.0
-_MAX_KEPT_URLS = 3 * MAX_URLS
-# A kept map answers the next part if it has at least so much of it.
-_ENOUGH = 1_000
 _CHARS_PER_URL = 100
 
 
@@ -50,14 +45,6 @@ class MapLimits:
     """How many sitemaps of a site are fetched at once."""
     delay_seconds: float
     """The least time between two requests; a site's crawl-delay may make it longer."""
-
-
-@dataclass(frozen=True, slots=True)
-class _KeptMap:
-    urls: Sequence[MappedUrl]
-    warnings: tuple[str, ...]
-    is_whole: bool
-    made_at: float
 
 
 class MapService:
@@ -79,7 +66,7 @@ class MapService:
         self._index = index
         self._policy_of = policy_of
         self._limits = limits
-        self._kept: OrderedDict[MapRequest, _KeptMap] = OrderedDict()
+        self._kept = KeptMaps()
 
     async def map(self, request: MapRequest) -> SiteMap:
         """Return URLs of a site.
@@ -90,11 +77,10 @@ class MapService:
         self._scraper.check(_start_request(request, request.timeout_ms))
         policy = await self._policy_of(request.caller)
         require_domain(policy, request.url)
-        key = replace(request, offset=0, limit=1, timeout_ms=1)
-        kept = self._find_kept(key, request)
+        kept = self._kept.find(request)
         if kept is None:
             kept = await self._make(request, policy)
-            self._keep(key, kept)
+            self._kept.keep(request, kept)
         end = request.offset + request.limit
         shown = kept.urls[request.offset : end]
         has_more = len(kept.urls) > end or not kept.is_whole
@@ -104,21 +90,7 @@ class MapService:
             warnings=kept.warnings,
         )
 
-    def _find_kept(self, key: MapRequest, request: MapRequest) -> _KeptMap | None:
-        """Return the map that a request asks for the next part of."""
-        kept = self._kept.get(key) if request.offset else None
-        if kept is None or time.monotonic() - kept.made_at > _KEPT_SECONDS:
-            return None
-        is_enough = len(kept.urls) >= request.offset + min(request.limit, _ENOUGH)
-        return kept if kept.is_whole or is_enough else None
-
-    def _keep(self, key: MapRequest, made: _KeptMap) -> None:
-        self._kept.pop(key, None)
-        self._kept[key] = made
-        while sum(len(kept.urls) for kept in self._kept.values()) > _MAX_KEPT_URLS:
-            self._kept.popitem(last=False)
-
-    async def _make(self, request: MapRequest, policy: CallerPolicy) -> _KeptMap:
+    async def _make(self, request: MapRequest, policy: CallerPolicy) -> MadeMap:
         warnings = []
         origin = origin_of(request.url)
         if isinstance(request.url, AssumedHttps):
@@ -167,7 +139,7 @@ class MapService:
             urls = ranked
         # Without a search, the map ends where the request does.
         is_whole = bool(request.search) or len(urls) < most or most == MAX_URLS
-        return _KeptMap(urls, tuple(visit.warnings_of_all()), is_whole, time.monotonic())
+        return MadeMap(urls, tuple(visit.warnings_of_all()), is_whole)
 
     async def _add_saved(
         self, request: MapRequest, policy: CallerPolicy, collector: UrlCollector
