@@ -53,6 +53,27 @@ async def test_a_start_without_a_scheme_is_crawled_over_http_where_https_is_refu
     assert "warning" not in crawl
 
 
+@pytest.mark.parametrize(
+    ("query", "options"),
+    [
+        ("", {"headers": {"Authorization": "Bearer secret"}}),
+        ("?token=c2VjcmV0LXNlY3JldA", {}),
+    ],
+)
+async def test_a_crawl_sends_no_credentials_unencrypted_unless_http_was_written(
+    working: httpx2.AsyncClient, site: Site, query: str, options: Answer
+) -> None:
+    body = {"url": f"{site.address}/article{query}", "maxDepth": 1, "scrapeOptions": options}
+    started = await start(working, **body)
+    assert started["url"] == f"https://{site.address}/article{query}"
+    assert "warning" not in started
+    # It would end only when robots.txt has been tried for long, so it is cancelled.
+    await working.delete(f"/v1/crawl/{started['crawlId']}")
+    assert site.hits("/article") == 0
+    written = body | {"url": site.url(f"/article{query}")}
+    assert (await finish(working, **written))["status"] == "completed"
+
+
 def error_of(response: httpx2.Response) -> tuple[int, str]:
     answer = response.json()
     assert set(answer) == {"error"}

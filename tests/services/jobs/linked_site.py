@@ -31,6 +31,8 @@ class LinkedSite:
     """The URLs that paths redirect to for good."""
     asked: list[str] = field(default_factory=list)
     """The pages requested, in order, with the host where that is not `site.test`."""
+    received: dict[str, Mapping[str, str]] = field(default_factory=dict)
+    """The headers of the last request for each of them, by lowercase names."""
 
     def url(self, path: str, host: str = "site.test") -> str:
         return f"http://{host}:{self.port}{path}"
@@ -50,6 +52,7 @@ def serve_pages(pages: Mapping[str, str]) -> Iterator[LinkedSite]:
             body = running.pages.get(name)
             if self.path != "/robots.txt":
                 running.asked.append(name)
+                running.received[name] = {k.lower(): v for k, v in self.headers.items()}
             data = (body or "no such page").replace("{port}", str(running.port)).encode()
             location = running.redirects.get(name)
             self.send_response(301 if location else 404 if body is None else 200)

@@ -12,7 +12,7 @@ from cinder.config.settings import read_settings
 from cinder.crawl.scope import ScopeKind, ScopeRules
 from cinder.crawl.sitemaps import SitemapUse
 from cinder.models.job import LedgerPage, PageStatus
-from cinder.models.request import OWNER
+from cinder.models.request import OWNER, Mode, RenderOptions, ScrapeRequest
 from cinder.services.jobs.specs import CrawlSpec, Deduplication
 from tests.resolver import TableResolver
 from tests.services.jobs.linked_site import LinkedSite, a_page, serve_pages
@@ -143,6 +143,38 @@ async def test_a_crawl_spends_no_page_on_other_hosts_before_its_own(
 
     assert done.fetched == ["/", *own]
     assert set(site.asked) == {"/sitemap.xml", "/", *own}
+
+
+async def test_secret_headers_of_a_crawl_go_to_the_origin_of_its_start_alone(
+    store_url: str, tmp_path: Path
+) -> None:
+    secrets = {"authorization": "Bearer secret", "cookie": "a=secret", "x-ticket": "secret"}
+    listed = "<urlset><url><loc>http://b.site.test:{port}/listed</loc></url></urlset>"
+    canonical = '<link rel="canonical" href="http://a.site.test:{port}/canonical">'
+    pages = {
+        "/": a_page("start", "/own", "http://a.site.test:{port}/linked"),
+        "/own": a_page("own", head=canonical),
+        "/sitemap.xml": listed,
+        "a.site.test/linked": a_page("linked", "http://site.test:{port}/linked-back"),
+        "a.site.test/canonical": a_page("canonical"),
+        "b.site.test/listed": a_page("listed"),
+        "/linked-back": a_page("linked back"),
+    }
+    options = ScrapeRequest(
+        url="",
+        headers=(*secrets.items(), ("User-Agent", "visitor/1")),
+        render=RenderOptions(mode=Mode.STATIC),
+    )
+    with serve_pages(pages) as site:
+        scope = ScopeRules(max_depth=3)
+        spec = CrawlSpec(url=site.url("/"), scope=scope, scrape_options=options)
+        await crawl(store_url, tmp_path, site, spec)
+
+    for page in ("/", "/own", "/linked-back"):
+        assert site.received[page].items() >= secrets.items()
+    for page in ("a.site.test/linked", "a.site.test/canonical", "b.site.test/listed"):
+        assert site.received[page].keys().isdisjoint(secrets)
+        assert site.received[page]["user-agent"] == "visitor/1"
 
 
 async def test_a_crawl_of_a_path_stays_below_it(store_url: str, tmp_path: Path) -> None:

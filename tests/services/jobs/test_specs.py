@@ -1,6 +1,7 @@
 """The stored specifications of jobs."""
 
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import msgspec
@@ -31,6 +32,7 @@ from cinder.services.jobs.specs import (
     crawl_spec_from_json,
     request_from_json,
 )
+from cinder.services.scraping.cache_key import RequestKeys
 from cinder.services.webhooks import SPEC_KEY
 
 TEXT = st.text(max_size=20)
@@ -184,3 +186,43 @@ def test_a_page_of_a_crawl_is_asked_for_as_it_is_now_with_its_links() -> None:
     assert Format.LINKS in request.formats
     assert request.cache.force_rescrape
     assert not request.content.only_main_content
+
+
+@pytest.mark.parametrize(
+    ("url", "is_home"),
+    [
+        ("https://site.test/a", True),
+        ("https://site.test:443/a", True),
+        ("http://site.test/a", False),
+        ("https://site.test:8443/a", False),
+        ("https://user.site.test/a", False),
+    ],
+)
+def test_a_page_of_another_origin_is_asked_for_without_the_secret_headers(
+    url: str, is_home: bool
+) -> None:
+    harmless = ("Accept-Language", "de")
+    headers = (("Authorization", "Bearer secret"), harmless, ("X-Ticket", "secret"))
+    options = ScrapeRequest(url="", headers=headers)
+    spec = CrawlSpec(url="https://site.test/", scrape_options=options)
+
+    request = crawl_request(spec, url, "alice", 5_000)
+    assert request.headers == (headers if is_home else (harmless,))
+    assert request.is_private == is_home
+
+
+def test_a_page_of_another_origin_is_kept_like_one_that_was_asked_for_without_secrets() -> None:
+    url = "https://user.site.test/a"
+    options = ScrapeRequest(url="", headers=(("Authorization", "Bearer secret"),))
+    spec = CrawlSpec(url="https://site.test/", scrape_options=options)
+    bare = replace(spec, scrape_options=replace(options, headers=()))
+
+    keys = RequestKeys(crawl_request(spec, url, "alice", 5_000))
+    assert not keys.is_own
+    assert keys.cache == RequestKeys(crawl_request(bare, url, "bob", 5_000)).cache
+    own, other = (
+        RequestKeys(crawl_request(each, "https://site.test/a", "alice", 5_000))
+        for each in (spec, bare)
+    )
+    assert own.is_own
+    assert own.cache != other.cache

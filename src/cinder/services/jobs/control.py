@@ -13,7 +13,7 @@ import msgspec
 
 from cinder.background import run_in_thread
 from cinder.crawl.scope import CrawlScope
-from cinder.crawl.urls import FINGERPRINT_BYTES, canonicalize_url
+from cinder.crawl.urls import FINGERPRINT_BYTES, CanonicalUrl, canonicalize_url
 from cinder.errors import (
     BatchExpired,
     BatchNotFound,
@@ -174,11 +174,15 @@ class JobControl:
         check_proxy_pool(spec.proxy_pool, self._network.proxy_pools)
         await self._require_room(caller)
         await self._require_reachable(webhook, caller)
-        plain = await self._find_plain_origins([spec.url], spec.proxy_pool)
+        start = _canonicalize_start(spec.url)
+        # Credentials are not sent unencrypted unless the caller writes http. So the origin that
+        # gets secret headers is always the one that the caller named. The start's own request is
+        # asked, because its URL may hold a secret as well.
+        is_private = crawl_request(spec, start.url, caller, timeout_ms=0).is_private
+        unencrypted = [] if is_private else [spec.url]
+        plain = await self._find_plain_origins(unencrypted, spec.proxy_pool)
         spec = replace(spec, url=_with_scheme(spec.url, plain))
-        start = canonicalize_url(spec.url)
-        if start is None:
-            raise InvalidRequest(problems=(FieldProblem("url", "Not a web address"),))
+        start = _canonicalize_start(spec.url)
         # This validates the patterns. The first call loads the public suffixes, which takes long.
         await asyncio.to_thread(CrawlScope, start, spec.scope)
         if spec.max_pages > self._limits.max_pages:
@@ -366,6 +370,13 @@ def _parse_valid(urls: Iterable[str]) -> Iterator[str]:
     for text in urls:
         with suppress(ValueError):
             yield parse_requested_url(text)
+
+
+def _canonicalize_start(url: str) -> CanonicalUrl:
+    start = canonicalize_url(url)
+    if start is None:
+        raise InvalidRequest(problems=(FieldProblem("url", "Not a web address"),))
+    return start
 
 
 def _with_scheme(url: str, plain_origins: Collection[str]) -> str:

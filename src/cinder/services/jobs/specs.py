@@ -10,6 +10,7 @@ import msgspec
 from cinder.crawl.scope import ScopeKind, ScopeRules, compile_patterns
 from cinder.crawl.sitemaps import SitemapUse
 from cinder.errors import FieldProblem, InvalidRequest
+from cinder.fetch.responses import HopHeaders
 from cinder.models.document import Json
 from cinder.models.options import Option, options_of
 from cinder.models.request import (
@@ -211,13 +212,18 @@ def with_crawl_mode(request: ScrapeRequest) -> ScrapeRequest:
 
 
 def crawl_request(spec: CrawlSpec, url: str, caller: str, timeout_ms: int) -> ScrapeRequest:
-    """Return the request for one page of a crawl: fetched from the web, with its links."""
+    """Return the request for one page of a crawl: fetched from the web, with its links.
+
+    Secret headers are for the origin of the start alone. The scope does not protect them: it may
+    cover hosts of other people, and treats http like https.
+    """
     static = RenderOptions(mode=Mode.STATIC)
     options = spec.scrape_options or ScrapeRequest(url=url, formats=(), render=static)
     content = options.content
     return replace(
         options,
         url=url,
+        headers=tuple(HopHeaders(spec.url, options.headers).for_url(url)),
         formats=tuple(dict.fromkeys((Format.MARKDOWN, Format.LINKS, *options.formats))),
         timeout_ms=timeout_ms,
         cache=CachePolicy(force_rescrape=True),
