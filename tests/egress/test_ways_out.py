@@ -17,6 +17,7 @@ _ALLOWED = {
     WayOut("egress/resolver.py", "socket"): "for getaddrinfo",
     WayOut("browser/process.py", "posix_spawn"): "the browser, which uses the egress proxy",
     WayOut("browser/profiles.py", "socket"): "for this machine's name",
+    WayOut("browser/remote.py", "curl_cffi"): "asks the browser of the settings, by the proxy",
     WayOut(
         "fetch/http_client.py", "curl_cffi"
     ): "the client that knows no way but the egress proxy",
