@@ -14,9 +14,10 @@ from typing import Any
 import pytest
 
 from cinder.errors import CacheFailed
+from cinder.models.job import PageStatus
 from cinder.services.export.base import LISTED_AT_ONCE, ExportExtra, ExportFormat, ExportRequest
 from cinder.services.export.exporter import BATCH_PAGES, Exporter, write_file, write_folder
-from cinder.services.export.page_files import ExportedFile
+from cinder.services.export.page_files import ExportedFile, ZipWriter
 from cinder.store.documents import Store
 from tests.services.export.samples import (
     NothingToScrape,
@@ -241,6 +242,35 @@ async def test_files_become_a_folder(tmp_path: Path) -> None:
         assert await write_folder(tmp_path / name, batches(*files)) == 7
         assert (tmp_path / name / "a" / "c" / "d.md").read_bytes() == b"four"
     assert {path.name for path in files_in(tmp_path)} == {"new", "empty"}
+
+
+async def test_a_file_out_of_the_folder_is_not_written(tmp_path: Path) -> None:
+    for path in ("../out.md", str(tmp_path / "out.md"), "a/../../out.md"):
+        with pytest.raises(OSError, match="no path within"):
+            await write_folder(tmp_path / "new", batches(ExportedFile(path, b"text", NOW)))
+        with pytest.raises(OSError, match="no path within"):
+            ZipWriter().add([ExportedFile(path, b"text", NOW)])
+    assert files_in(tmp_path) == []
+
+
+@pytest.mark.parametrize("format_", ExportFormat)
+async def test_texts_that_are_no_urls_are_exported_as_errors(
+    store: Store, tmp_path: Path, format_: ExportFormat
+) -> None:
+    texts = ["not a url", "http://../../etc/x", "../../etc/x", "two\r\nlines", "C:\\x", "/etc/x"]
+    job = await add_job_with(store, some_documents()[:1])
+    failed = [
+        a_page(text, host="", fate=PageStatus.FAILED, reason="It is no URL") for text in texts
+    ]
+    await store.ledger.add_pages(job.id, failed)
+    request = ExportRequest(format=format_, include_errors=True)
+    assert await export(store, job, request)
+    if format_ is ExportFormat.ZIP:
+        files = Exporter(store, NothingToScrape()).export_files(job, request)
+        (tmp_path / "around").mkdir()
+        await write_folder(tmp_path / "around" / "new", files)
+        assert files_in(tmp_path / "around") == [tmp_path / "around" / "new"]
+        assert len(files_in(tmp_path / "around" / "new" / "_invalid")) == len(texts)
 
 
 async def test_a_folder_that_breaks_off_leaves_nothing(tmp_path: Path) -> None:

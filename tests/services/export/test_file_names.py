@@ -4,10 +4,13 @@ import posixpath
 from random import Random
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from cinder.services.export.file_names import (
     MAX_PATH_BYTES,
     FileNames,
+    check_inside,
     file_name,
     plain_name,
     relative_link,
@@ -34,6 +37,27 @@ HOSTILE = (
     f"http://{'a' * 60}.{'b' * 60}.{'c' * 60}.test/{'d' * 90}/e",
     f"http://a.test/page?{'q' * 3000}",
     "http://[::1]:8080/x",
+    "http://../../etc/x",
+    "http://%2e%2e/etc/x",
+    "http://.../x",
+    "http://a../x",
+    "http://.a.test/x",
+    "http://a*\"b'c/x",
+    "../../etc/x",
+    "..",
+    "/etc/x",
+    "C:\\windows\\x",
+    "file:///etc/x",
+    "a:..",
+    "not a url",
+    "con",
+    "two\nlines\x00",
+    "half a \ud800",
+    "http://a.test/\ud800",
+    "",
+    " ",
+    "http://",
+    "l" * 400,
 )
 
 
@@ -51,6 +75,9 @@ HOSTILE = (
         ("https://a.test/x.md/y", "a.test/x.md_/y.md"),
         ("https://a.test/con/aux.html", "a.test/_con/_aux.md"),
         ("https://a.test/.git/config", "a.test/%2Egit/config.md"),
+        ("http://[::1]:80/x", "__1/x.md"),
+        ("http://../../etc/x", "_invalid/http%3A%2F%2F..%2F..%2Fetc%2Fx.md"),
+        ("not a url", "_invalid/not a url.md"),
     ],
 )
 def test_a_page_has_the_name_of_its_url(url: str, name: str) -> None:
@@ -73,7 +100,39 @@ def test_every_name_is_safe_on_every_file_system(url: str) -> None:
             assert part.partition(".")[0].casefold() not in ("con", "aux", "nul", "lpt1")
 
 
+ANY_TEXT = st.text(st.characters(exclude_categories=()), max_size=300)
+
+
+@given(
+    ANY_TEXT
+    | st.builds("http://{}/{}".format, ANY_TEXT, ANY_TEXT)
+    | st.lists(st.sampled_from([*"./\\:%?#a ", "..", "%2e", "%2f", "http://"])).map("".join)
+)
+def test_no_text_leads_out_of_the_folder(url: str) -> None:
+    names = FileNames()
+    names.add(url)
+    for name in (names.of(url), file_name(url, ".png")):
+        assert not {"", ".", ".."} & set(name.split("/"))
+        assert name.isprintable()
+        assert "\\" not in name
+        assert len(name.encode()) <= MAX_PATH_BYTES
+        check_inside(name)
+
+
+@pytest.mark.parametrize(
+    "path", ["../x", "a/../../x", "/etc/x", "a//x", "./x", "", "a\\..\\x", "C:x", "a/\n", "a/"]
+)
+def test_a_path_out_of_the_folder_is_refused(path: str) -> None:
+    with pytest.raises(OSError, match="no path within the exported folder"):
+        check_inside(path)
+
+
 COLLIDING = (
+    "not a url",
+    "not%20a%20url",
+    "not a url.md",
+    "http://_invalid/not%20a%20url",
+    "ftp://a.test/docs",
     "http://a.test/Docs",
     "http://a.test/docs",
     "http://a.test/docs.html",

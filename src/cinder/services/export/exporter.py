@@ -35,7 +35,7 @@ from cinder.services.export.base import (
     list_urls,
     read_pages,
 )
-from cinder.services.export.file_names import FileNames, file_name
+from cinder.services.export.file_names import FileNames, check_inside, file_name
 from cinder.services.export.page_files import (
     ExportedFile,
     ImageFile,
@@ -271,7 +271,8 @@ async def write_folder(path: Path, batches: AsyncIterable[Sequence[ExportedFile]
     """Write files to a new folder, which appears when all are written; return their bytes.
 
     Raises:
-        OSError: the folder is there and not empty, or could not be written; nothing is left.
+        OSError: the folder is there and not empty, or could not be written, or a file would not be
+            in it; nothing is left.
     """
     target = await asyncio.to_thread(check_new_folder, path)
     part = target.with_name(f".{uuid4().hex}.part")
@@ -279,6 +280,7 @@ async def write_folder(path: Path, batches: AsyncIterable[Sequence[ExportedFile]
 
     def write(files: Sequence[ExportedFile]) -> None:
         for file in files:
+            check_inside(file.path)
             place = part / file.path
             place.parent.mkdir(parents=True, exist_ok=True)
             with place.open("xb") as out:

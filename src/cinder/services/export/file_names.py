@@ -25,6 +25,12 @@ _WEB_PAGE = re.compile(r"\.(?:x?html?|md)$", re.IGNORECASE)
 # Folders are never called like files: a site may have the pages /a and /a.md/b.
 _LIKE_A_FILE = re.compile(r"\.(?:md|html|[a-z0-9]{2,5})$", re.IGNORECASE)
 _MARKED = re.compile(rf"(?:~[0-9a-f]{{16}}|{re.escape(ORIGINAL)})$")
+# What may stand in the folder of a host. A host of a URL has more: `http://a*"b/` is one.
+_UNSAFE_IN_HOST = re.compile(r"[^A-Za-z0-9.-]")
+# A hidden folder, the folder above, and an end that Windows drops.
+_DOTS_AROUND = re.compile(r"^\.+|\.+$")
+# Where the pages are whose URL is none: a batch keeps what it was given, to tell that it failed.
+_INVALID = "_invalid"
 _PLAIN = re.compile(r"[A-Za-z0-9_](?:[A-Za-z0-9_.@=&,+~-]*[A-Za-z0-9_])?")
 _RESERVED_CHARACTERS = frozenset('<>:"/\\|?*%')
 _RESERVED_NAMES = re.compile(
@@ -82,9 +88,10 @@ class FileNames:
 
 def plain_name(url: str) -> str:
     """Return the path that a page's file has unless another page has it: `host/path.md`."""
-    *folders, stem = _split(url)
+    parsed = _parse(url)
+    *folders, stem = _split(url, parsed)
     stem = _WEB_PAGE.sub("", stem) or stem
-    query = can_ada.parse(url).search[1:]
+    query = "" if parsed is None else parsed.search[1:]
     stem = _unreserved(f"{stem}@{_safe_name(query)}" if query else stem)
     if _is_long(stem) or _MARKED.search(stem):
         stem = _mark(stem, url)
@@ -93,7 +100,7 @@ def plain_name(url: str) -> str:
 
 def file_name(url: str, suffix: str) -> str:
     """Return the path of a file that is no page, such as an image, which no other URL has."""
-    *folders, stem = _split(url)
+    *folders, stem = _split(url, _parse(url))
     return _join(folders, _mark(posixpath.splitext(stem)[0], url), suffix, url)
 
 
@@ -104,10 +111,36 @@ def relative_link(page: str, file: str, fragment: str = "") -> str:
     return quote(posixpath.relpath(file, posixpath.dirname(page)), safe="/~@=&,+") + fragment
 
 
-def _split(url: str) -> list[str]:
+def check_inside(path: str) -> None:
+    """Return if a path, with slashes, stays in the folder that it is relative to.
+
+    The names above do; this is for a mistake in them, as what is exported is chosen by strangers.
+
+    Raises:
+        OSError: it leads elsewhere, at least on some system.
+    """
+    is_inside = all(part not in ("", ".", "..") for part in path.split("/"))
+    if not is_inside or not path.isprintable() or set(path) & set("\\:"):
+        raise OSError(f"{path!r} is no path within the exported folder, so it is not written")
+
+
+def _parse(url: str) -> can_ada.URL | None:
+    """Return a URL of the web with a host; None for any other text."""
+    try:
+        parsed = can_ada.parse(url)
+    # Half a character cannot be passed to the parser, which calls it a wrong type.
+    except (ValueError, TypeError):
+        return None
+    is_page = parsed.protocol in ("http:", "https:") and parsed.host.strip(".")
+    return parsed if is_page else None
+
+
+def _split(url: str, parsed: can_ada.URL | None) -> list[str]:
     """Return the folders of a URL and the last part of its path, as safe names."""
-    parsed = can_ada.parse(url)
-    host = parsed.host.replace(":", "_").strip("[]").replace("]", "")
+    if parsed is None:
+        return [_INVALID, _safe_name(url) or "_"]
+    host = parsed.host.replace("]", "").replace("[", "")
+    host = _DOTS_AROUND.sub("_", _UNSAFE_IN_HOST.sub("_", host))
     *folders, last = (_safe_name(part) for part in parsed.pathname[1:].split("/"))
     shown = [
         _unreserved(_mark(folder, folder) if _is_long(folder) else folder or "_")
@@ -131,6 +164,8 @@ def _safe_name(part: str) -> str:
     if _PLAIN.fullmatch(part):
         return part
     text = unicodedata.normalize("NFC", unquote(part))
+    # Half a character, which no file name can have.
+    text = text.encode(errors="replace").decode()
     last = len(text) - 1
     return "".join(
         quote(char, safe="")
@@ -155,7 +190,7 @@ def _mark(stem: str, url: str) -> str:
     """Return a name that no other URL has, cut where it is long."""
     if _is_long(stem):
         stem = stem.encode()[:_CUT_NAME_BYTES].decode(errors="ignore")
-    return f"{stem}~{blake2b(url.encode(), digest_size=8).hexdigest()}"
+    return f"{stem}~{blake2b(url.encode(errors='surrogatepass'), digest_size=8).hexdigest()}"
 
 
 def _place(name: str) -> int:

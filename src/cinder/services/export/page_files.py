@@ -19,7 +19,13 @@ from cinder.services.export.base import (
     ExportRequest,
     describe_extras,
 )
-from cinder.services.export.file_names import ORIGINAL, PAGE_SUFFIX, FileNames, relative_link
+from cinder.services.export.file_names import (
+    ORIGINAL,
+    PAGE_SUFFIX,
+    FileNames,
+    check_inside,
+    relative_link,
+)
 from cinder.text.markdown_blocks import BlockKind, find_blocks
 
 _TARGET = r"<[^<>\n]{0,9000}>|(?:\\.|[^\s()<>\\]|\((?:\\.|[^\s()<>\\])*\))+"
@@ -222,8 +228,13 @@ class ZipWriter:
         self._archive = ZipFile(self._out, "w", ZIP_DEFLATED)
 
     def add(self, files: Sequence[ExportedFile]) -> bytes:
-        """Return the next bytes of the archive."""
+        """Return the next bytes of the archive.
+
+        Raises:
+            OSError: a file would not be in the folder that the archive is extracted to.
+        """
         for file in files:
+            check_inside(file.path)
             moment = max(file.modified_at.astimezone(UTC), _EARLIEST)
             entry = ZipInfo(file.path, moment.timetuple()[:6])
             entry.compress_type = ZIP_DEFLATED
