@@ -69,6 +69,39 @@ A [link](http://a.test/x#f), [relative](../y), [![alt [1]](/i.png)](<http://a.te
 """
 
 
+@pytest.mark.parametrize(
+    "unit",
+    [
+        *("`", "[", "]", "(", "<", "!", "\\", " ", "\n", "#"),
+        *("![", "![[", "![[a]", "](", "](<", "]((", "](()", "[`", "``a`", "\\`", "<http://a"),
+    ],
+)
+def test_a_page_of_marks_takes_time_by_its_length(unit: str) -> None:
+    # With a letter before them, backticks open no block of code.
+    text = f"x{unit * (500_000 // len(unit))}"
+
+    def keep(url: str, fragment: str) -> str:
+        return url + fragment
+
+    # By the square of it, this would reach the suite's limit.
+    assert rewrite_links(text, "http://a.test/", keep, keep).startswith("x")
+
+
+@pytest.mark.parametrize(
+    ("text", "is_code"),
+    [
+        ("`[a](/b)`", True),
+        ("``[a](/b)` ``", True),
+        (r"\``[a](/b)`", True),
+        ("``[a](/b)`", False),
+        ("`[a](/b)``", False),
+    ],
+)
+def test_code_is_between_runs_of_as_many_backticks(text: str, is_code: bool) -> None:
+    written = rewrite_links(text, "http://a.test/", lambda url, _: url, lambda url, _: url)
+    assert (written == text) is is_code
+
+
 def test_links_are_rewritten_and_code_is_not() -> None:
     links: list[str] = []
     images: list[str] = []

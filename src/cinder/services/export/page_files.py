@@ -29,9 +29,11 @@ from cinder.services.export.file_names import (
 from cinder.text.markdown_blocks import BlockKind, find_blocks
 
 _TARGET = r"<[^<>\n]{0,9000}>|(?:\\.|[^\s()<>\\]|\((?:\\.|[^\s()<>\\])*\))+"
-# Code is matched first, so that what looks like a link in it stays.
+# Code is matched first, so that what looks like a link in it stays. It begins with a whole run of
+# backticks, but for an escaped one: with any part of a run, a page of backticks would take time by
+# the square of their number.
 _LINK = re.compile(
-    r"(?P<code>(?P<ticks>`+)(?!`).{0,2000}?(?<!`)(?P=ticks)(?!`))"
+    r"(?P<code>(?:(?<!`)|(?<=\\`))(?P<ticks>`++).{0,2000}?(?<!`)(?P=ticks)(?!`))"
     r"|<(?P<bare>https?://[^<>\s]{1,9000})>"
     rf"|(?P<image>!\[(?:\\.|[^\[\]\\]|\[[^\[\]\n]*\]){{0,2000}}\]\()(?P<source>{_TARGET})"
     rf"|(?P<link>(?<!\\)\]\()(?P<target>{_TARGET})"
