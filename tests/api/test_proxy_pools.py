@@ -3,9 +3,12 @@
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
+from io import BytesIO
 from pathlib import Path
 from typing import Any
+from zipfile import ZipFile
 
+import httpx2
 import pytest
 from mcp.client import Client
 
@@ -300,6 +303,46 @@ async def test_a_crawl_leaves_through_its_pool_alone(tmp_path: Path) -> None:
         assert {"/robots.txt", "/sitemap.xml", "/page3"} <= site.hits.keys()
         assert sum(len(relay.relayed) for relay in relays) == sum(site.hits.values())
         assert all(relay.relayed for relay in relays)
+
+
+async def test_the_images_of_an_export_leave_through_the_pool_of_their_page(
+    tmp_path: Path,
+) -> None:
+    async with open_hostile_site() as site, open_relays(*three_relays()) as relays:
+        text = "Coals keep their heat for long. " * 30
+        site.pages["/"] = Page(f"<h1>Embers</h1><p>{text}<img src=/coal.png alt=Coal></p>")
+        site.pages["/coal.png"] = Page(b"\x89PNG\r\n\x1a\n", type="image/png")
+        settings = make_settings(tmp_path, site, relays, "request")
+        async with serve_jobs(settings, RESOLVER) as client:
+            body = {"url": site.url("/"), "proxyPool": "eu"}
+            path = f"/v1/crawl/{(await client.post('/v1/crawl', json=body)).json()['crawlId']}"
+
+            async def read() -> dict[str, Any]:
+                answer: dict[str, Any] = (await client.get(path)).json()
+                return answer
+
+            await until(read, is_over)
+            files = await export_with_images(client, path)
+        [image] = (name for name in files if name.endswith(".png"))
+        assert files[image].startswith(b"\x89PNG")
+        assert sum(len(relay.relayed) for relay in relays) == sum(site.hits.values())
+
+        before = dict(site.hits)
+        egress = settings.egress.model_copy(update={"proxy_pools": {}})
+        without = settings.model_copy(update={"egress": egress})
+        async with serve_jobs(without, RESOLVER, works=False) as client:
+            files = await export_with_images(client, path)
+        [page] = files.values()
+        assert f"]({site.url('/coal.png')})" in page.decode()
+        assert "There is no pool 'eu'" in page.decode()
+        assert site.hits == before
+
+
+async def export_with_images(client: httpx2.AsyncClient, path: str) -> dict[str, bytes]:
+    answer = await client.get(f"{path}/export", params={"format": "zip", "images": True})
+    assert answer.status_code == 200, answer.text
+    with ZipFile(BytesIO(answer.content)) as archive:
+        return {name: archive.read(name) for name in archive.namelist()}
 
 
 async def test_a_map_leaves_through_its_pool_alone(tmp_path: Path) -> None:

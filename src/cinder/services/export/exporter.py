@@ -186,7 +186,8 @@ class Exporter:
             if request.images:
                 for page in batch:
                     found = await asyncio.to_thread(find_images, page)
-                    async for file in images.download(found, page.fetched_at):
+                    pool = page.document.proxy_pool if page.document else None
+                    async for file in images.download(found, page.fetched_at, pool):
                         yield [file]
             yield await asyncio.to_thread(write, batch)
 
@@ -218,23 +219,34 @@ class Exporter:
 
 
 class ImageDownloads:
-    """Downloads the images of an export, each once, as any page is fetched."""
+    """Downloads the images of an export, each once, as the page with them was fetched."""
 
     def __init__(self, scraper: Scraper, caller: str) -> None:
         self._scraper = scraper
         self._caller = caller
+        self._tried: set[tuple[str, str | None]] = set()
         self.found: dict[str, ImageFile] = {}
         """The images by URL, those that could not be downloaded included."""
 
     async def download(
-        self, urls: Sequence[str], modified_at: datetime | None
+        self, urls: Sequence[str], modified_at: datetime | None, pool: str | None
     ) -> AsyncIterator[ExportedFile]:
-        """Yield the files of the images that are not downloaded yet."""
-        new = [url for url in urls if url not in self.found]
+        """Yield the files of the images that are not downloaded yet.
+
+        Args:
+            urls: the images of a page.
+            modified_at: when the page was fetched.
+            pool: the pool of proxies that the page was fetched through. Whoever chose it does not
+                want requests from another address, so a pool that is gone is a failure.
+        """
+        missing = (url for url in urls if url not in self.found or self.found[url].failure)
+        # What one page's pool could not get, that of another page may.
+        new = [url for url in missing if (url, pool) not in self._tried]
+        self._tried.update((url, pool) for url in new)
         for start in range(0, len(new), _IMAGES_AT_ONCE):
             part = new[start : start + _IMAGES_AT_ONCE]
             async with asyncio.TaskGroup() as tasks:
-                running = [tasks.create_task(self._fetch(url)) for url in part]
+                running = [tasks.create_task(self._fetch(url, pool)) for url in part]
             for url, task in zip(part, running, strict=True):
                 image = task.result()
                 if isinstance(image, str):
@@ -244,13 +256,13 @@ class ImageDownloads:
                 self.found[url] = ImageFile(path)
                 yield ExportedFile(path, image.data, modified_at or datetime.now(UTC))
 
-    async def _fetch(self, url: str) -> Media | str:
+    async def _fetch(self, url: str, pool: str | None) -> Media | str:
         """Return the image, or why there is none."""
         request = ScrapeRequest(
             url=url,
             formats=(Format.RAW_HTML,),
             content=ContentOptions(clean=False),
-            render=RenderOptions(mode=Mode.STATIC),
+            render=RenderOptions(mode=Mode.STATIC, proxy_pool=pool),
             result_handling=ResultHandling.RETURN_ONLY,
             timeout_ms=_IMAGE_TIMEOUT_MS,
             caller=self._caller,
