@@ -9,7 +9,7 @@ import can_ada
 from cinder.errors import EgressBlocked, ScrapeFailed
 from cinder.models.document import FetchedPage
 from cinder.models.http import is_sendable
-from cinder.models.redaction import is_secret_header
+from cinder.models.redaction import without_secret_headers
 from cinder.models.url import ForeignScheme, join_web_url, origin_of
 
 REDIRECT_STATUSES = frozenset({301, 302, 303, 307, 308})
@@ -55,11 +55,8 @@ class HopHeaders:
     def for_url(self, url: str) -> list[tuple[str, str]]:
         """Return the headers to send to this URL."""
         origin = origin_of(url)
-        sent = [
-            (name, value)
-            for name, value in self._headers
-            if origin == self._home or not is_secret_header(name)
-        ]
+        is_home = origin == self._home
+        sent = [*(self._headers if is_home else without_secret_headers(self._headers))]
         if jar := self._cookies.get(origin):
             pairs = [value for name, value in sent if name.lower() == "cookie"]
             pairs += [f"{name}={value}" for name, value in jar.items()]

@@ -5,7 +5,7 @@ their position or their name, are replaced by an ellipsis; the rest stays readab
 """
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from urllib.parse import unquote
 
 import can_ada
@@ -66,6 +66,13 @@ def is_secret_header(name: str) -> bool:
     """Whether a header of this name may identify or authorise the client."""
     lowered = name.lower()
     return lowered not in _HARMLESS and not lowered.startswith(_HARMLESS_PREFIXES)
+
+
+def without_secret_headers(
+    headers: Iterable[tuple[str, str]],
+) -> tuple[tuple[str, str], ...]:
+    """Return the headers that may be sent to any origin."""
+    return tuple((name, value) for name, value in headers if not is_secret_header(name))
 
 
 def hide_address(text: str, url: str) -> str:

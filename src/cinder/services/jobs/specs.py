@@ -10,9 +10,9 @@ import msgspec
 from cinder.crawl.scope import ScopeKind, ScopeRules, compile_patterns
 from cinder.crawl.sitemaps import SitemapUse
 from cinder.errors import FieldProblem, InvalidRequest
-from cinder.fetch.responses import HopHeaders
 from cinder.models.document import Json
 from cinder.models.options import Option, options_of
+from cinder.models.redaction import without_secret_headers
 from cinder.models.request import (
     MAX_TIMEOUT_MS,
     ONLY_MAIN_CONTENT,
@@ -26,6 +26,7 @@ from cinder.models.request import (
     option_for_browser,
 )
 from cinder.models.site_map import MAX_URLS
+from cinder.models.url import origin_of
 
 MAX_DELAY_MS = 600_000
 MAX_SEARCH_CHARS = 1_000
@@ -219,11 +220,12 @@ def crawl_request(spec: CrawlSpec, url: str, caller: str, timeout_ms: int) -> Sc
     """
     static = RenderOptions(mode=Mode.STATIC)
     options = spec.scrape_options or ScrapeRequest(url=url, formats=(), render=static)
-    content = options.content
+    content, headers = options.content, options.headers
+    is_home = origin_of(url) == origin_of(spec.url)
     return replace(
         options,
         url=url,
-        headers=tuple(HopHeaders(spec.url, options.headers).for_url(url)),
+        headers=headers if is_home else without_secret_headers(headers),
         formats=tuple(dict.fromkeys((Format.MARKDOWN, Format.LINKS, *options.formats))),
         timeout_ms=timeout_ms,
         cache=CachePolicy(force_rescrape=True),
