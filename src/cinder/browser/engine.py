@@ -136,7 +136,7 @@ class BrowserFetcher:
         except ConnectionClosed as error:
             failure = opened.worker.failure or opened.tab.failure
             if failure is None and not opened.worker.is_running:
-                failure = opened.worker.loss  # the tab is told a moment later
+                failure = opened.worker.loss  # the tab learns of it a moment later
             raise failure or error from error
         except CommandFailed as error:
             raise ScrapeFailed(f"The browser refused a command: {error}") from error

@@ -236,7 +236,7 @@ class ImageDownloads:
         Args:
             urls: the images of a page.
             modified_at: when the page was fetched.
-            pool: the pool of proxies that the page was fetched through. Whoever chose it does not
+            pool: the pool of proxies that the page was fetched through. Its caller does not
                 want requests from another address, so a pool that is gone is a failure.
         """
         missing = (url for url in urls if url not in self.found or self.found[url].failure)
