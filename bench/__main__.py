@@ -12,6 +12,7 @@ from bench.contestant import ROOT
 from bench.crawl import bench_crawl
 from bench.docs import bench_docs
 from bench.extraction import bench_extraction
+from bench.extraction_speed import bench_extraction_speed
 from bench.fields import bench_fields
 from bench.fresh_scrape import bench_fresh_scrape
 from bench.growth import bench_growth
@@ -35,6 +36,7 @@ NAMES = (
     "workers",
     "start-up",
     "extraction",
+    "extraction-speed",
     "docs",
     "busy",
     "render",
@@ -72,6 +74,7 @@ def _benches(data: Path, sample: int | None) -> dict[str, Bench]:
         "workers": bench_workers,
         "start-up": bench_start_up,
         "extraction": partial(bench_extraction, data, sample),
+        "extraction-speed": partial(bench_extraction_speed, data, sample),
         "docs": partial(bench_docs, data, sample),
         "busy": partial(bench_busy, sample),
         "render": bench_render,

@@ -5,8 +5,8 @@ import tempfile
 import time
 from pathlib import Path
 
-from bench.floor import read_record
 from bench.load import CONNECTIONS
+from bench.runs import Goal, Table, report
 from bench.served import DOCUMENT_BYTES, HEADINGS, run_contest
 from bench.serving import Website
 from bench.website import path_of, run_website
@@ -21,6 +21,7 @@ LOOKUPS = 2_000
 BAR_MS = 0.5
 BAR_RATIO = 7
 BAR_LOOKUP_MS = 1
+BARE = "bare uvicorn with as many bytes"
 
 
 async def bench_cached_scrape() -> None:
@@ -59,11 +60,11 @@ async def _bench_requests(data_dir: Path, website: Website, headings: int) -> No
         first = await contest.first_cached_ms(headings, FIRST_PAGES)
     cinder = statistics.median(cached for cached, _ in rounds)
     bare = statistics.median(bare for _, bare in rounds)
-    ratio = statistics.median(cached / bare for cached, bare in rounds)
-    recorded = read_record()[f"cached-{headings}-headings"]
-    print(
+    restarted = "cinder, each page for the first time after a restart"
+    rates = {"cinder": 1000 / cinder, restarted: 1000 / first, BARE: 1000 / bare}
+    title = (
         f"cached POST /api/v2/scrape, {DOCUMENT_BYTES // 1000} KB, {headings} headings, "
-        f"{CONNECTIONS} connections: {cinder:.2f} ms CPU a request (bar {BAR_MS}), bare uvicorn "
-        f"with as many bytes {bare:.3f}, ratio {ratio:.1f} (bar {BAR_RATIO}, recorded {recorded}); "
-        f"the first answer of each page after a restart {first:.2f}"
+        f"{CONNECTIONS} connections (goal {1000 / BAR_MS:g} for cinder)"
     )
+    goals = [Goal("cinder", BARE, 1 / BAR_RATIO), Goal(restarted, BARE)]
+    report(Table(f"cached-{headings}-headings", title, "requests a CPU second", rates, goals))

@@ -7,7 +7,7 @@ import gzip
 import importlib.util
 import json
 import random
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from types import ModuleType
@@ -41,9 +41,9 @@ class Page:
         return gzip.decompress(self.file.read_bytes())
 
 
-def read_pages(data: Path, sample: int | None) -> list[Page]:
+def read_pages(data: Path, sample: int | None, datasets: Sequence[str] = DATASETS) -> list[Page]:
     """Return all pages, or as many as the sample is large, the same ones each time."""
-    folders = [data / dataset for dataset in DATASETS if (data / dataset).exists()]
+    folders = [data / dataset for dataset in datasets if (data / dataset).exists()]
     pages = [page for folder in folders for page in _read_dataset(folder)]
     return pages if sample is None else random.Random(0).sample(pages, min(sample, len(pages)))
 

@@ -43,10 +43,12 @@ TRAINING_PYTHON = ROOT / "training/.venv/bin/python"
 PEERS_NODE = ROOT / "bench/peers/node_modules/.bin/node"
 TRAFILATURA = Extractor("trafilatura", PEERS_PYTHON, "trafilatura")
 DEFUDDLE = Extractor("defuddle", PEERS_NODE, "defuddle.mjs")
+TRAFILATURA_FAST = Extractor("trafilatura fast", PEERS_PYTHON, "trafilatura", ("--fast",))
+RESILIPARSE = Extractor("resiliparse", PEERS_PYTHON, "resiliparse", writes_markdown=False)
 PEERS = (
     TRAFILATURA,
-    Extractor("trafilatura fast", PEERS_PYTHON, "trafilatura", ("--fast",)),
-    Extractor("resiliparse", PEERS_PYTHON, "resiliparse", writes_markdown=False),
+    TRAFILATURA_FAST,
+    RESILIPARSE,
     Extractor("readability", PEERS_PYTHON, "readability", writes_markdown=False),
     Extractor("Crawl4AI", PEERS_PYTHON, "crawl4ai"),
 )
@@ -93,9 +95,9 @@ def _cross_validated(folds: Path) -> Extractor:
 
 
 async def run_extractor(
-    extractor: Extractor, data: Path, sample: int | None, folder: Path
+    extractor: Extractor, data: Path, sample: int | None, folder: Path, dataset: str | None = None
 ) -> Predictions:
-    """Have a contestant predict all pages in a process of its own."""
+    """Have a contestant predict all pages, or those of one dataset, in a process of its own."""
     out = folder / "predictions.jsonl"
     is_script = extractor.module.endswith(".mjs")
     script = (str(ROOT / "bench/extractors" / extractor.module),)
@@ -104,6 +106,7 @@ async def run_extractor(
         *(str(extractor.program), *(script if is_script else module)),
         *(str(data), str(out), *extractor.arguments),
         *(() if sample is None else ("--sample", str(sample))),
+        *(() if dataset is None else ("--dataset", dataset)),
         stdout=asyncio.subprocess.DEVNULL,
         cwd=ROOT,
         # Without it Crawl4AI writes into the home directory.

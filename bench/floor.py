@@ -17,6 +17,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TypeAlias
 
+from bench.crawl import DEFAULT, FLOOR, measure_crawl
+from bench.crawled_website import run_crawled_website
 from bench.served import HEADINGS, open_contest
 
 RECORD = Path(__file__).with_name("recorded.toml")
@@ -25,6 +27,7 @@ ROUNDS = 5
 FAILING = 2.0
 
 _CACHED_REQUESTS, _FRESH_PAGES = 320, 16
+_CRAWLED_PAGES, _CRAWL_ROUNDS = 150, 3
 _HEAD = """\
 # CPU of cinder as a multiple of its yardstick's in the same run: the median of several rounds.
 # `make floor` fails where a figure has reached twice what stands here; `make floor RECORD=1`
@@ -61,8 +64,18 @@ async def served_scrapes() -> AsyncIterator[tuple[str, Costs]]:
             yield "fresh", Costs(fresh, await contest.bare_ms(_CACHED_REQUESTS))
 
 
+async def crawls() -> AsyncIterator[tuple[str, Costs]]:
+    """Measure crawls with the default options by a bare loop that fetches and converts."""
+    async with run_crawled_website() as website:
+        for _ in range(_CRAWL_ROUNDS):
+            cinder = await measure_crawl(DEFAULT, website.address, _CRAWLED_PAGES)
+            bare = await measure_crawl(FLOOR, website.address, _CRAWLED_PAGES)
+            pages = _CRAWLED_PAGES
+            yield "crawl", Costs(cinder * 1000 / pages, bare * 1000 / pages)
+
+
 # A figure is added here, and recorded.
-SOURCES: tuple[Source, ...] = (served_scrapes,)
+SOURCES: tuple[Source, ...] = (served_scrapes, crawls)
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,6 +1,7 @@
 """Fresh static scrapes: CPU a page, beside fetching and converting in a bare loop."""
 
 import asyncio
+import statistics
 import tempfile
 from collections.abc import Awaitable, Callable
 from pathlib import Path
@@ -9,6 +10,7 @@ from curl_cffi.requests import AsyncSession
 from html_to_markdown import convert
 
 from bench.cpu import cpu_seconds
+from bench.runs import Goal, Table, report
 from bench.serving import Website
 from bench.website import run_website
 from cinder.app.composition import App, open_app
@@ -18,8 +20,8 @@ from cinder.models.request import CachePolicy, ScrapeRequest
 PAGES = 300
 PAGE_BYTES = 60_000
 CONCURRENCY = 16
-ROUNDS = 3
-BAR_MS = 12
+ROUNDS = 5
+CINDER, FLOOR = "cinder", "floor: curl, html-to-markdown"
 
 
 async def bench_fresh_scrape() -> None:
@@ -29,12 +31,10 @@ async def bench_fresh_scrape() -> None:
             async with open_app(settings) as app:
                 await _with_cinder(app, website.address, range(20))
                 rounds = [await _round(app, website) for _ in range(ROUNDS)]
-    cinder, bare = (sorted(column)[ROUNDS // 2] for column in zip(*rounds, strict=True))
-    print(
-        f"fresh static scrape, {PAGE_BYTES // 1000} KB pages: {cinder:.2f} ms CPU a page "
-        f"(bar {BAR_MS}), bare loop (curl + html-to-markdown) {bare:.2f} ms, "
-        f"ratio {cinder / bare:.1f}"
-    )
+    cinder, bare = (1000 / statistics.median(column) for column in zip(*rounds, strict=True))
+    title = f"fresh static scrapes of {PAGE_BYTES // 1000} KB pages"
+    rates = {CINDER: cinder, FLOOR: bare}
+    report(Table("fresh", title, "pages a CPU second", rates, [Goal(CINDER, FLOOR)]))
 
 
 async def _round(app: App, website: Website) -> tuple[float, float]:

@@ -18,6 +18,7 @@ import psutil
 from bench.cpu import tree_cpu_seconds
 from bench.growing_website import run_growing_website
 from bench.postgres import run_measured_postgres
+from bench.runs import Goal, Table, report
 from cinder.models.job import JobKind, NewJob, NewPage, PageStatus
 from cinder.models.request import OWNER
 from cinder.store import open_store
@@ -129,9 +130,16 @@ async def _bench_reading(database: _Database) -> None:
                 shown.append(f"{name} {costs[name][-1]:.2f} ms")
             print(f"  {size:>7,} URLs: {', '.join(shown)}", flush=True)
     for name, each in costs.items():
-        print(
-            f"  {name}: at most {max(each):.2f} ms (bar {BAR_MS:g}), the largest job "
-            f"{each[-1] / each[0]:.2f} times the smallest (bar {BAR_GROWTH:g})"
+        rates = {f"{size:,} URLs": 1000 / cost for size, cost in zip(SIZES, each, strict=True)}
+        smallest, *_, largest = rates
+        report(
+            Table(
+                f"growth-{name}-{database.name}",
+                f"{name} of a job on {database.name} (goal {1000 / BAR_MS:g} for every size)",
+                "requests a CPU second",
+                rates,
+                [Goal(largest, smallest, 1 / BAR_GROWTH)],
+            )
         )
 
 
@@ -256,10 +264,16 @@ async def _follow(
             flush=True,
         )
         pages, cpu, size = now, cpu_now, size_now
-    growth = _mean(costs[-4:-1]) / _mean(costs[1:4])
-    print(
-        f"  {status['status']}, ended by {status['endedBy']}, {status['errorCount']} errors; "
-        f"the last thousands cost {growth:.2f} times the first"
+    print(f"  {status['status']}, ended by {status['endedBy']}, {status['errorCount']} errors")
+    first, last = "its first thousands", "its last thousands"
+    report(
+        Table(
+            f"growth-crawl-{database.name}",
+            f"crawl of {CRAWLED:,} small pages on {database.name}",
+            "pages a CPU second",
+            {first: 1000 / _mean(costs[1:4]), last: 1000 / _mean(costs[-4:-1])},
+            [Goal(last, first, 1 / BAR_GROWTH)],
+        )
     )
 
 

@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
-from bench.corpus import Page, read_pages
+from bench.corpus import DATASETS, Page, read_pages
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -54,12 +54,14 @@ def task_parser() -> argparse.ArgumentParser:
     parser.add_argument("data", type=Path)
     parser.add_argument("out", type=Path)
     parser.add_argument("--sample", type=int)
+    parser.add_argument("--dataset", help="the one folder of pages to take; all without it")
     return parser
 
 
 def task_of(arguments: argparse.Namespace) -> Task:
     """Return what the command line asks of a contestant."""
-    return Task(read_pages(arguments.data, arguments.sample), arguments.out)
+    datasets = DATASETS if arguments.dataset is None else (arguments.dataset,)
+    return Task(read_pages(arguments.data, arguments.sample, datasets), arguments.out)
 
 
 def predict_each(task: Task, predict: Callable[[Page, bytes], Prediction]) -> None:

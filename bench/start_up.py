@@ -12,10 +12,10 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from urllib.request import urlopen
 
+from bench.runs import Goal, Table, report
 from bench.website import run_website
 
 ROUNDS = 7
-BAR_SECONDS = 2
 DOCUMENT_BYTES = 30_000
 MEMORY_BYTES = 1024 * 1024 * 1024
 
@@ -114,13 +114,9 @@ class Start:
         self.seconds.clear()
 
     def __str__(self) -> str:
-        """Return the medians, and the ratio to the bare process."""
+        """Return the medians."""
         cpu_seconds, seconds = map(statistics.median, (self.cpu_seconds, self.seconds))
-        text = f"{self.name}: {cpu_seconds:.3f} CPU-s, {seconds:.2f} s"
-        if self.bare is None:
-            return text
-        ratios = map(float.__truediv__, self.cpu_seconds, self.bare.cpu_seconds)
-        return f"{text}; CPU {statistics.median(ratios):.1f} times {self.bare.name}"
+        return f"{self.name}: {cpu_seconds:.3f} CPU-s, {seconds:.2f} s"
 
 
 async def bench_start_up() -> None:
@@ -139,8 +135,11 @@ async def bench_start_up() -> None:
             for _ in range(ROUNDS):
                 for start in starts:
                     start.measure(environment)
-    print(*starts, sep="\n")
-    print(f"cinder mcp has {BAR_SECONDS} s to list its tools")
+    rates = {start.name: 1 / statistics.median(start.cpu_seconds) for start in starts}
+    goals = [Goal(start.name, start.bare.name) for start in starts if start.bare is not None]
+    report(Table("start-up", "start-up", "starts a CPU second", rates, goals))
+    for start in starts:
+        print(f"  {start}")
 
 
 def _starts(url: str) -> tuple[Start, ...]:

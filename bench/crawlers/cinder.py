@@ -61,7 +61,7 @@ async def _crawl(app: App, order: Order, *, only_main_content: bool) -> None:
     spec = CrawlSpec(
         url=order.start,
         scope=ScopeRules(max_depth=PAGES),
-        max_pages=PAGES,
+        max_pages=order.pages,
         only_main_content=only_main_content,
     )
     job = await _finished(app, await app.jobs.start_crawl(spec, OWNER))

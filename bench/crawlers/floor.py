@@ -15,8 +15,9 @@ from bench.crawlers.order import CONCURRENCY, take_order
 class BareLoop:
     """What is left to crawl, and what was seen."""
 
-    def __init__(self, session: AsyncSession[Response], out: TextIO) -> None:
+    def __init__(self, session: AsyncSession[Response], pages: int, out: TextIO) -> None:
         self._session = session
+        self._pages = pages
         self._out = out
         self._seen: set[str] = set()
         self._queue: asyncio.Queue[str] = asyncio.Queue()
@@ -48,7 +49,7 @@ class BareLoop:
         self._out.write(json.dumps(page) + "\n")
 
     def _add(self, url: str) -> None:
-        if url not in self._seen:
+        if url not in self._seen and len(self._seen) < self._pages:
             self._seen.add(url)
             self._queue.put_nowait(url)
 
@@ -57,7 +58,7 @@ async def main() -> None:
     order = take_order()
     with order.output.open("w") as out:
         async with AsyncSession[Response](max_clients=CONCURRENCY) as session:
-            await BareLoop(session, out).run(order.start)
+            await BareLoop(session, order.pages, out).run(order.start)
     order.report_done()
 
 

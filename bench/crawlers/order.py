@@ -1,8 +1,8 @@
 """What a crawler in a process of its own is told, and how it answers: the crawler's end.
 
-It says that it is ready, and with which converter; it gets the address of the website and the file
-for its pages, and says when all are in it, a line of JSON with `url` and `markdown` for each. Only
-the standard library is imported here, since not every crawler has cinder's packages.
+It says that it is ready, and with which converter; it gets the address of the website, the number
+of pages and a file for them, and says when all are there, a line of JSON with `url` and `markdown`
+for each. Only the standard library is imported here, since not every crawler has cinder's packages.
 """
 
 import json
@@ -24,9 +24,10 @@ CONCURRENCY = 16
 
 @dataclass(frozen=True, slots=True)
 class Order:
-    """Where to begin, and where the pages go."""
+    """Where to begin, how many pages to fetch, and where they go."""
 
     start: str
+    pages: int
     output: Path
     _answers: int
 
@@ -43,7 +44,7 @@ def take_order(*others: int) -> Order:
     answers = take_stdout()
     _say(answers, {CONVERTER: version(CONVERTER), OTHERS: list(others)})
     told = json.loads(sys.stdin.readline())
-    return Order(told["start"], Path(told["output"]), answers)
+    return Order(told["start"], told["pages"], Path(told["output"]), answers)
 
 
 def _say(answers: int, message: Mapping[str, object]) -> None:

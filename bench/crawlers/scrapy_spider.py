@@ -40,12 +40,26 @@ class MarkdownSpider(scrapy.Spider):  # type: ignore[misc]  # its types are not 
             yield scrapy.Request(url)
 
     def parse(self, response: Any) -> Iterator[Any]:
-        yield {"url": response.url, "markdown": convert(response.text).content}
+        yield {"url": response.url, "markdown": self.markdown(response.text)}
         for url in self.urls(response):
             yield scrapy.Request(url)
 
+    def markdown(self, html: str) -> str:
+        return convert(html).content or ""
+
     def urls(self, response: Any) -> Iterable[str]:
         return (link.url for link in self.links.extract_links(response))
+
+
+class TrafilaturaSpider(MarkdownSpider):
+    """The same with the main content of each page alone, by trafilatura."""
+
+    name = "trafilatura"
+
+    def markdown(self, html: str) -> str:
+        from trafilatura import extract  # type: ignore[import-not-found]  # noqa: PLC0415
+
+        return extract(html, output_format="markdown", include_comments=False) or ""
 
 
 class SparingSpider(MarkdownSpider):
@@ -64,7 +78,7 @@ class SparingSpider(MarkdownSpider):
         return new
 
 
-SPIDERS = {spider.name: spider for spider in (MarkdownSpider, SparingSpider)}
+SPIDERS = {spider.name: spider for spider in (MarkdownSpider, TrafilaturaSpider, SparingSpider)}
 
 
 def main() -> None:
