@@ -22,6 +22,9 @@ CPU_BAR, CPU_AIM = 40, 100
 COLUMNS = (*KINDS, "all", "aeb", *LANGUAGES, "languages")
 # The title that markdown begins with.
 _TITLE_LINE = re.compile(r"# (.*)(?:\n|$)")
+_DECLARED_TITLE = re.compile(
+    r"<meta\b[^>]*\bproperty=[\"']?og:title[\"']?[^>]*\bcontent=\"([^\"]+)\"", re.IGNORECASE
+)
 _MARKUP = re.compile(r"<(script|style)\b.*?</\1>|<[^>]*>", re.DOTALL | re.IGNORECASE)
 _IDEOGRAPHS = "\u3040-\u30ff\u3400-\u9fff\uf900-\ufaff"
 _TOKEN = re.compile(rf"[{_IDEOGRAPHS}]|[^\W{_IDEOGRAPHS}]+")
@@ -153,8 +156,8 @@ def _content_scores(
     rows = defaultdict(list)
     for page in pages:
         text, truth = said.by_key[page.key].text, page.text
-        if with_title and _shows_title(page):
-            truth = f"{page.title}\n{truth}"
+        if with_title and (shown := _shown_title(page)):
+            truth = f"{shown}\n{truth}"
         elif not with_title and (title := _TITLE_LINE.match(text)):
             text, truth = text[title.end() :], _without_line(truth, title[1])
         text = scorer.plain(text) if extractor.writes_markdown else text
@@ -168,13 +171,18 @@ def _content_scores(
     }
 
 
-def _shows_title(page: Page) -> bool:
-    """Whether a page shows the title that its truth leaves out."""
-    title = " ".join(_TOKEN.findall(page.title.lower()))
-    if not title or " ".join(_TOKEN.findall(page.text.lower()[: 2 * len(page.title)])) == title:
-        return False
-    shown = _MARKUP.sub(" ", page.read_body().decode("utf-8", "replace").partition("</head>")[2])
-    return title in " ".join(_TOKEN.findall(unescape(shown).lower()))
+def _shown_title(page: Page) -> str:
+    """Return the title that a page shows and its truth leaves out, or nothing."""
+    head, _, body = page.read_body().decode("utf-8", "replace").partition("</head>")
+    title = page.title
+    if page.dataset == "aeb" and (declared := _DECLARED_TITLE.search(head)):
+        # The truth of these articles has no titles at all.
+        title = unescape(declared[1])
+    words = " ".join(_TOKEN.findall(title.lower()))
+    if not words or " ".join(_TOKEN.findall(page.text.lower()[: 2 * len(title)])) == words:
+        return ""
+    shown = " ".join(_TOKEN.findall(unescape(_MARKUP.sub(" ", body)).lower()))
+    return title if words in shown else ""
 
 
 def _without_line(text: str, title: str) -> str:
