@@ -1,12 +1,14 @@
 # cinder with Debian's Chromium. `cinder serve` by default; `cinder worker` is the other use.
 FROM python:3.11-slim-bookworm AS build
 WORKDIR /build
-COPY requirements.lock pyproject.toml README.md LICENSE ./
+RUN apt-get update -qq && apt-get install -y -qq --no-install-recommends gcc libc6-dev
+COPY requirements.lock pyproject.toml hatch_build.py README.md LICENSE ./
 COPY src ./src
 # The lock pins the build tools, too: nothing unpinned runs, and no compiler stays in the image.
 RUN python -m venv /opt/cinder \
  && /opt/cinder/bin/pip install --no-cache-dir --require-hashes -r requirements.lock \
  && /opt/cinder/bin/pip install --no-cache-dir --no-deps --no-build-isolation . \
+ && /opt/cinder/bin/pip uninstall --quiet --yes mypy mypy-extensions librt ast-serialize setuptools \
  && find /opt/cinder -name __pycache__ -prune -exec rm -rf {} +
 
 FROM python:3.11-slim-bookworm

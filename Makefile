@@ -14,7 +14,7 @@ LOCK := $(BIN)/uv pip compile --universal --python-version 3.11 \
 	--generate-hashes --no-emit-index-url --no-header --quiet
 
 .DEFAULT_GOAL := help
-.PHONY: help setup setup-dev run test test-embeddings check soak train bench floor inspector conformance clients mcpb lock
+.PHONY: help setup setup-dev run test test-embeddings check soak train bench floor inspector conformance clients wheels mcpb lock
 
 help: ## List the targets
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 14
@@ -67,6 +67,10 @@ tests/inspector/node_modules tests/conformance/node_modules: %/node_modules: %/p
 clients: setup-dev $(CLIENTS)/sdk1/.venv/.installed $(CLIENTS)/sdk2/.venv/.installed $(CLIENTS)/typescript/node_modules ## Scrape a page with each MCP client that people use
 	$(BIN)/python -m tests.clients
 
+wheels: setup ## Build the wheel with compiled modules, and the one without
+	$(BIN)/pip wheel --quiet --no-deps --no-build-isolation --wheel-dir dist .
+	CINDER_COMPILE=no $(BIN)/pip wheel --quiet --no-deps --no-build-isolation --wheel-dir dist .
+
 mcpb: packaging/mcpb/node_modules ## Build the bundle that desktop clients install with a click
 	scripts/build-bundle
 
@@ -88,8 +92,9 @@ lock: setup-dev ## Resolve and pin the dependencies
 $(VENV)/bin/pip:
 	$(PYTHON) -m venv $(VENV)
 
-# The editable install comes last and takes its build tools from the lock.
-$(VENV)/.installed: requirements.lock pyproject.toml | $(VENV)/bin/pip
+# The editable install comes last, takes its build tools from the lock, and compiles modules.
+COMPILED := hatch_build.py $(wildcard src/cinder/html/main_content/*.py)
+$(VENV)/.installed: requirements.lock pyproject.toml $(COMPILED) | $(VENV)/bin/pip
 	$(BIN)/pip install --quiet --require-hashes -r requirements.lock
 	$(BIN)/pip install --quiet --no-deps --no-build-isolation -e .
 	@touch $@

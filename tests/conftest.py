@@ -13,9 +13,12 @@ from starlette.applications import Starlette
 from cinder.app.composition import App, open_app
 from cinder.config.settings import Settings, read_settings
 from cinder.server.asgi import create_app
+from hatch_build import read_stamp, sources_digest
 from tests.api.working import TOKEN, serve_jobs, started
 from tests.resolver import TableResolver
 from tests.site import Canary, Site, serve_site
+
+SOURCE = Path(__file__).parent.parent / "src"
 
 # A busy machine makes and tries examples slowly; that is no failure.
 hypothesis_settings.register_profile(
@@ -27,6 +30,12 @@ hypothesis_settings.load_profile("unhurried")
 # interrupt.
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     signal.signal(signal.SIGINT, signal.default_int_handler)
+
+
+def pytest_sessionstart() -> None:
+    """Refuse to test compiled modules that are older than their source."""
+    if read_stamp(SOURCE) not in (None, sources_digest(SOURCE)):
+        pytest.exit("Compiled modules are older than their source: run `make setup`.", 2)
 
 
 @pytest.hookimpl(trylast=True)

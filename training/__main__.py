@@ -12,7 +12,6 @@ import json
 from pathlib import Path
 
 import cinder.html.main_content
-from cinder.html.main_content.scorer import SHIPPED_NAME
 from training.documentation import DOC_SITES
 from training.folds import fold_of
 from training.learning import learn_scorer
@@ -32,19 +31,19 @@ def main() -> None:
     pages = load_pages(arguments.data)
     print(f"{len(pages)} pages, {sum(len(page.labels) for page in pages):,} blocks", flush=True)
     if arguments.folds is None:
-        target = Path(cinder.html.main_content.__file__).with_name(SHIPPED_NAME)
-        target.write_bytes(learn_scorer(pages))
-        print(f"{target.name}: {target.stat().st_size:,} bytes")
+        learn_scorer(pages, Path(cinder.html.main_content.__file__).parent)
     else:
         _write_folds(pages, arguments.folds)
 
 
 def _write_folds(pages: list[LabelledPage], directory: Path) -> None:
     directory.mkdir(parents=True, exist_ok=True)
-    names = {page.key: f"fold-{fold_of(page.site, _FOLDS)}.json.gz" for page in pages}
+    names = {page.key: f"fold-{fold_of(page.site, _FOLDS)}" for page in pages}
     for fold in range(_FOLDS):
         others = [page for page in pages if fold_of(page.site, _FOLDS) != fold]
-        (directory / f"fold-{fold}.json.gz").write_bytes(learn_scorer(others))
+        folder = directory / f"fold-{fold}"
+        folder.mkdir(exist_ok=True)
+        learn_scorer(others, folder)
         print(f"fold {fold + 1} of {_FOLDS}: learned from {len(others)} pages", flush=True)
     (directory / "pages.json").write_text(json.dumps(names, indent=0, sort_keys=True))
 

@@ -3,8 +3,9 @@
 import gzip
 import json
 import random
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cache
+from pathlib import Path
 from typing import Any
 
 import lightgbm
@@ -12,16 +13,17 @@ import numpy as np
 
 from cinder.html.main_content.blocks import CueWeights
 from cinder.html.main_content.features import PageFeatures
-from cinder.html.main_content.scorer import LEAVES_PER_TREE
+from cinder.html.main_content.scorer import CUES_FILE, TREES_FILE
 from training.cue_weights import learn_cue_weights
 from training.folds import fold_of
 from training.pages import LabelledPage
 
 _ROUNDS = 80
+_LEAVES_PER_TREE = 32
 _PARAMETERS = {
     "objective": "cross_entropy",
     "learning_rate": 0.14,
-    "num_leaves": LEAVES_PER_TREE,
+    "num_leaves": _LEAVES_PER_TREE,
     "min_data_in_leaf": 60,
     "feature_fraction": 0.5,
     "bagging_fraction": 0.7,
@@ -41,8 +43,8 @@ _CUE_FOLDS = 4
 _MAX_BLOCKS = 220
 
 
-def learn_scorer(pages: Sequence[LabelledPage]) -> bytes:
-    """Return a scorer's file."""
+def learn_scorer(pages: Sequence[LabelledPage], folder: Path) -> None:
+    """Write a scorer to a folder, as the package reads it."""
     pages = [page for page in pages if any(label >= 0 for label in page.labels)]
     samples = [_sample_blocks(page) for page in pages]
     rows = np.concatenate(list(_rows_without_hindsight(pages, samples)))
@@ -56,7 +58,7 @@ def learn_scorer(pages: Sequence[LabelledPage]) -> bytes:
     ]
     data = lightgbm.Dataset(rows, np.array(labels), weight=np.array(weights))
     booster = lightgbm.train(_PARAMETERS, data, num_boost_round=_ROUNDS)
-    return _encode(booster, learn_cue_weights(pages))
+    _write(booster, learn_cue_weights(pages), folder)
 
 
 def _sample_blocks(page: LabelledPage) -> list[int]:
@@ -102,35 +104,34 @@ def _rows_without_hindsight(
         yield feature_rows(page, weights[fold_of(page.site, _CUE_FOLDS)], numbers)
 
 
-def _encode(booster: lightgbm.Booster, cue_weights: dict[str, float]) -> bytes:
-    splits: list[tuple[int, int, float, int, int]] = []
-    leaves: list[list[float]] = []
-    for number, tree in enumerate(booster.dump_model()["tree_info"]):
-        values: list[float] = []
-        _collect(tree["tree_structure"], number, splits, values)
-        leaves.append(values)
-    learned = {
-        "features": booster.num_feature(),
-        "cues": cue_weights,
-        "splits": splits,
-        "leaves": leaves,
-    }
-    text = json.dumps(learned, separators=(",", ":"))
-    return gzip.compress(text.encode(), mtime=0)
+_MODULE = '''"""The learned trees, as `make train` writes them: nested conditional expressions."""
+
+from collections.abc import Sequence
 
 
-def _collect(
-    node: dict[str, Any],  # the shape of lightgbm's own dump
-    tree: int,
-    splits: list[tuple[int, int, float, int, int]],
-    values: list[float],
-) -> None:
-    """Number the leaves below a node from the left, and note what each split rules out."""
+def add_leaves(row: Sequence[float]) -> float:
+    """Return the sum of the leaves that a row of features reaches, one of each tree."""
+    {names} = row
+    return (
+        {trees}
+    )
+'''
+
+
+def _write(booster: lightgbm.Booster, cue_weights: dict[str, float], folder: Path) -> None:
+    trees = [tree["tree_structure"] for tree in booster.dump_model()["tree_info"]]
+    names = ", ".join(f"f{number}" for number in range(booster.num_feature()))
+    expressions = "\n        + ".join(map(write_tree, trees))
+    (folder / TREES_FILE).write_text(_MODULE.format(names=names, trees=expressions))
+    weights = json.dumps(cue_weights, separators=(",", ":")).encode()
+    # No time in its header: the same pages give the same file.
+    (folder / CUES_FILE).write_bytes(gzip.compress(weights, mtime=0))
+
+
+def write_tree(node: Mapping[str, Any]) -> str:
+    """Return a tree, in the shape of lightgbm's own dump, as an expression."""
     if "leaf_value" in node:
-        values.append(round(node["leaf_value"], 5))
-        return
-    first = len(values)
-    _collect(node["left_child"], tree, splits, values)
+        return repr(round(node["leaf_value"], 5))
+    left, right = write_tree(node["left_child"]), write_tree(node["right_child"])
     threshold = float(f"{node['threshold']:.7g}")
-    splits.append((tree, node["split_feature"], threshold, first, len(values)))
-    _collect(node["right_child"], tree, splits, values)
+    return f"({left} if f{node['split_feature']} <= {threshold!r} else {right})"

@@ -16,7 +16,7 @@ from typing import BinaryIO
 from cinder.documents.page_content import extract_content, inspect_html
 from cinder.errors import InvalidRequest, Unsupported
 from cinder.html.bombs import extract_unparsed
-from cinder.html.main_content.scorer import BlockScorer, shipped_scorer
+from cinder.html.main_content.scorer import BlockScorer, read_scorer, shipped_scorer
 from cinder.sandbox.messages import (
     PAGE_JOBS,
     PREFIX_BYTES,
@@ -41,12 +41,11 @@ _PR_SET_PDEATHSIG = 1
 _JOBS_BETWEEN_COLLECTIONS = 20
 
 
-def main(memory_bytes: int, parent_pid: int, scorer_file: str | None = None) -> None:
-    """Serve jobs until the parent closes the pipe; measurements pass a scorer file."""
+def main(memory_bytes: int, parent_pid: int, scorer_folder: str | None = None) -> None:
+    """Serve jobs until the parent closes the pipe; measurements pass a folder with a scorer."""
     _confine(memory_bytes, parent_pid)
     # Loaded before the first job, whose time is measured.
-    raw_scorer = Path(scorer_file).read_bytes() if scorer_file else None
-    scorer = shipped_scorer() if raw_scorer is None else BlockScorer.from_bytes(raw_scorer)
+    scorer = read_scorer(Path(scorer_folder)) if scorer_folder else shipped_scorer()
     jobs, answers = _take_pipes()
     _send(answers, Message.of("ready", None))
     # A tree is hundreds of thousands of objects without a cycle, and collection would take a tenth

@@ -1,61 +1,53 @@
 """tests.html.main_content.test_scorer"""
 
+import gzip
 import math
+from pathlib import Path
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
-from cinder.html.main_content.scorer import LEAVES_PER_TREE, Forest, Split, group_similar_blocks
+from cinder.html.main_content.features import PageHints
+from cinder.html.main_content.scorer import (
+    BlockScorer,
+    group_similar_blocks,
+    read_scorer,
+    shipped_scorer,
+)
 from tests.html.main_content.trees import block_tree
 
-# Two trees over two features. The first: x0 <= 1 ? 0.5 : (x1 <= 3 ? -1 : 2); the second: x1 <= 2.
-SPLITS = (Split(0, 0, 1.0, 0, 1), Split(0, 1, 3.0, 1, 2), Split(1, 1, 2.0, 0, 1))
-LEAVES = ([0.5, -1.0, 2.0], [0.25, -0.25])
+TREES = """
+def add_leaves(row):
+    return 3.0 if row[0] > 4 else -3.0
+"""
+NO_HINTS = PageHints((0.0,) * 26, frozenset(), frozenset())
 
 
-def probability(total: float) -> object:
-    """Return what compares equal to the probability that a sum of leaves stands for."""
-    return pytest.approx(1 / (1 + math.exp(-total)))
+def scorer(folder: Path) -> BlockScorer:
+    """Return a scorer that prefers pages of more than four words."""
+    (folder / "trees.py").write_text(TREES)
+    (folder / "cue_weights.json.gz").write_bytes(gzip.compress(b'{"<p>":2.0}'))
+    return read_scorer(folder)
 
 
-def walk(row: tuple[float, float]) -> float:
-    """Return what walking the two trees gives."""
-    first = 0.5 if row[0] <= 1 else -1.0 if row[1] <= 3 else 2.0
-    return first + (0.25 if row[1] <= 2 else -0.25)
+def test_a_score_is_the_logistic_function_of_the_sum_of_leaves(tmp_path: Path) -> None:
+    # The first feature is the number of words on the page.
+    (short,) = scorer(tmp_path).score(block_tree("<p>one two three"), NO_HINTS)
+    (long,) = scorer(tmp_path).score(block_tree("<p>one two three four five"), NO_HINTS)
+
+    assert short == pytest.approx(1 / (1 + math.exp(3)))
+    assert long == pytest.approx(1 / (1 + math.exp(-3)))
 
 
-@given(st.tuples(st.floats(-5, 5), st.floats(-5, 5)))
-def test_masks_find_the_leaves_that_walking_finds(row: tuple[float, float]) -> None:
-    forest = Forest(SPLITS, LEAVES, features=2)
-
-    assert forest.score(forest.part(0, 2).reachable(row)) == pytest.approx(
-        1 / (1 + math.exp(-walk(row)))
-    )
+def test_a_page_without_text_has_no_scores() -> None:
+    assert shipped_scorer().score(block_tree("<div></div>"), NO_HINTS) == []
 
 
-def test_a_value_at_a_threshold_goes_left() -> None:
-    forest = Forest(SPLITS, LEAVES, features=2)
+def test_the_shipped_scorer_takes_the_features_of_a_block() -> None:
+    tree = block_tree("<nav><a href=/>Home</a></nav><article><p>" + "One sentence of prose. " * 30)
 
-    assert forest.score(forest.part(0, 2).reachable((1.0, 2.0))) == pytest.approx(
-        1 / (1 + math.exp(-0.75))
-    )
+    menu, prose = shipped_scorer().score(tree, NO_HINTS)
 
-
-def test_a_row_may_come_in_parts() -> None:
-    forest = Forest(SPLITS, LEAVES, features=2)
-    parts = forest.part(0, 1).reachable((4.0,)) & forest.part(1, 1).reachable((2.5,))
-
-    assert forest.score(parts) == forest.score(forest.part(0, 2).reachable((4.0, 2.5)))
-
-
-def test_a_full_tree_has_all_its_leaves() -> None:
-    last = LEAVES_PER_TREE - 1
-    splits = [Split(0, 0, float(leaf), leaf, leaf + 1) for leaf in range(last)]
-    forest = Forest(splits, [[float(leaf) for leaf in range(LEAVES_PER_TREE)]], features=1)
-
-    found = [forest.score(forest.part(0, 1).reachable((leaf - 0.5,))) for leaf in (0, 1, last, 99)]
-    assert found == [probability(value) for value in (0, 1, last, last)]
+    assert menu < 0.5 < prose
 
 
 def test_blocks_of_the_same_make_are_together() -> None:

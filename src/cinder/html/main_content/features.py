@@ -13,7 +13,6 @@ import can_ada
 from selectolax.lexbor import LexborHTMLParser
 
 from cinder.html.main_content.blocks import (
-    AROUND,
     BlockTree,
     CueWeights,
     count_siblings,
@@ -135,13 +134,6 @@ _NOT_AROUND = 50
 _LEVELS_UP = (0, 2, 3)
 _REPEATS_LEVELS_UP = 7
 _REPEATS_MIN = 3
-
-
-# The number of features of a parent, an owner and a block, after those of the page.
-_PARENT_SIZE = 1 + len(AROUND) + 5 + 2 + 4 * len(_LEVELS_UP) + 6
-_OWNER_SIZE = 2 + 5 + 3 + 5
-_BLOCK_SIZE = 11 + 4 + 9
-SIZES = (_PARENT_SIZE, _OWNER_SIZE, _BLOCK_SIZE)
 
 
 class PageFeatures:
