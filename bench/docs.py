@@ -2,8 +2,6 @@
 
 import gzip
 import json
-import os
-import subprocess
 import sys
 import tempfile
 from collections import Counter
@@ -13,6 +11,7 @@ from pathlib import Path
 from types import ModuleType
 
 from bench.corpus import load_scorer
+from bench.documentation import install_doc_sites
 from bench.extraction import DEFUDDLE, TRAFILATURA, Extractor, run_extractor
 from bench.prediction import Predictions
 from training.documentation import DOC_SITES, DocSite
@@ -45,7 +44,7 @@ async def bench_docs(data: Path, sample: int | None) -> None:
     if not (data / "score.py").exists():
         print(f"docs: not measured, {data} has no score.py: name its folder by DATA=")
         return
-    sites = [site for site in DOC_SITES if _install(site)]
+    sites = install_doc_sites()
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         scorer = load_scorer(data)
@@ -58,17 +57,6 @@ async def bench_docs(data: Path, sample: int | None) -> None:
                 continue
             said = await run_extractor(extractor, folder, None, folder)
             _print_recall(extractor, pages, said, scorer)
-
-
-def _install(site: DocSite) -> bool:
-    """Whether a site's package is there, or could be installed."""
-    if not site.find_pages() and os.geteuid() == 0:
-        command = ("apt-get", "install", "--yes", "--quiet", site.package)
-        subprocess.run(command, check=False, stdout=subprocess.DEVNULL)
-    if not site.find_pages():
-        print(f"docs: {site.package} is not installed: apt-get install {site.package} (as root)")
-        return False
-    return True
 
 
 def _collect(site: DocSite, folder: Path, sample: int | None, scorer: ModuleType) -> list[DocPage]:

@@ -14,6 +14,7 @@ from types import ModuleType
 
 from bench.contestant import PEERS_PYTHON, ROOT, ContestantFailed
 from bench.corpus import KINDS, LANGUAGES, Page, load_scorer, read_pages
+from bench.documentation import install_doc_sites
 from bench.head_scores import print_head_scores
 from bench.metadata_scores import print_metadata_scores
 from bench.prediction import Predictions, read_predictions
@@ -83,6 +84,8 @@ async def bench_extraction(data: Path, sample: int | None) -> None:
 
 async def _learn_folds(data: Path, folder: Path) -> None:
     """Have cinder's scorer learn anew from all sites but those of a fold, for each fold."""
+    # It learns from documentation as well.
+    install_doc_sites()
     print("extraction: learning the scorers for cross-validation takes some minutes", flush=True)
     process = await asyncio.create_subprocess_exec(
         *(str(TRAINING_PYTHON), "-m", "training", str(data), "--folds", str(folder)),

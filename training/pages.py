@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import can_ada
+from selectolax.lexbor import create_tag
 
 from cinder.html.cleaning import remove_invisible
 from cinder.html.deferred_content import place_deferred_content
@@ -96,8 +97,9 @@ def _read_page(text: str, url: str) -> tuple[BlockTree, PageHints] | None:
 
 def _let_go_of_nodes(tree: BlockTree) -> None:
     # A node keeps its whole page in memory, and training holds all pages at once.
+    nothing = create_tag("div")
     for element in tree.elements:
-        del element.node, element.wrapper
+        element.node, element.wrapper = nothing, None
     for block in tree.blocks:
         block.nodes.clear()
     tree.pictures.clear()
