@@ -65,3 +65,9 @@ def test_classes_tell_blocks_apart() -> None:
 
 def test_two_of_a_make_are_each_for_itself() -> None:
     assert group_similar_blocks(block_tree("<p>1<p>2")) == [[0], [1]]
+
+
+def test_links_among_the_text_of_a_make_are_apart() -> None:
+    tree = block_tree("<p>one two</p>" * 3 + "<p><a href=/x>Read this, too</a></p>" * 3)
+
+    assert sorted(group_similar_blocks(tree)) == [[0, 1, 2], [3, 4, 5]]

@@ -184,6 +184,16 @@ def test_a_long_text_is_kept_however_unlikely_it_is() -> None:
     assert choose_blocks(links, [0.95] + [0.01] * 12, PAGE) == {0}
 
 
+def test_the_prose_of_a_page_is_kept_where_only_its_title_would_be() -> None:
+    menu = "".join(f"<li><a href=/{n}>entry</a>" for n in range(200))
+    tree = block_tree(f"<nav><ul>{menu}</ul></nav><h1>A title</h1><div>{LONGER}</div>")
+    title, prose = 200, 201
+    scores = [0.001] * 200 + [0.06, 0.02]
+
+    assert choose_blocks(tree, scores, PAGE) == {title, prose}
+    assert choose_blocks(tree, scores, ARTICLE) == {title, prose}
+
+
 def test_chrome_is_left_out_of_the_share_that_is_kept() -> None:
     html = f"<nav>{LONG}</nav><p>{LONG}</p><div class=sidebar>{LONG}</div><p>{LONG}</p>"
     tree = block_tree(html)

@@ -25,6 +25,8 @@ CUES_FILE = "cue_weights.json.gz"
 
 _LEVELS = 5
 _MIN_BLOCKS = 3
+# A block with a larger share of links is of another make than the text around it.
+_MAX_LINK_SHARE = 0.8
 
 _Make = tuple[str | None, ...]
 
@@ -33,15 +35,17 @@ def group_similar_blocks(tree: BlockTree) -> list[list[int]]:
     """Return the numbers of all blocks, grouped by make.
 
     Blocks are of the same make if their owners, and the ancestors of these, have the same tags and
-    classes; if there are fewer than three, each is a group of its own.
+    classes, and if all or none of them are links; if there are fewer than three, each is a group of
+    its own.
     """
     makes: list[_Make] = []
     for element in tree.elements:
         above = makes[element.parent] if element.parent >= 0 else ()
         makes.append((element.tag, element.class_name, *above[: 2 * (_LEVELS - 1)]))
-    found: dict[_Make, list[int]] = {}
+    found: dict[tuple[_Make, bool], list[int]] = {}
     for number, block in enumerate(tree.blocks):
-        found.setdefault(makes[block.owner], []).append(number)
+        is_links = block.link_words > block.words * _MAX_LINK_SHARE
+        found.setdefault((makes[block.owner], is_links), []).append(number)
     groups: list[list[int]] = []
     for numbers in found.values():
         groups += [numbers] if len(numbers) >= _MIN_BLOCKS else [[number] for number in numbers]

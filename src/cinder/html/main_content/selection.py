@@ -30,6 +30,8 @@ _ARTICLE_DOUBT = 1.2
 _UNSURE_BALANCE, _UNSURE_DOUBT, _LISTING_LINK_SHARE = 0.8, 0.7, 0.2
 # A page of which less is kept is looked at again.
 _MIN_KEPT_SHARE = 0.7
+# Of one of which still less is kept, and no prose, the prose is kept whatever its score.
+_MIN_SHARE_WITHOUT_PROSE = 0.2
 # Its other blocks are kept if they are this likely on average, and each a little.
 _DOUBTFUL_SCORE = 0.1
 _MIN_DOUBTFUL_SCORE = 0.05
@@ -54,11 +56,12 @@ def choose_blocks(tree: BlockTree, scores: Sequence[float], hints: PageHints) ->
         chosen, _ = take_best(tree, [score**_UNSURE_DOUBT for score in scores])
     if tree.root.words <= _INNER_CHROME_WORDS:
         chosen = chosen.intersection(_find_outside(tree, chosen, _INNER_CHROME, 1 / 4))
-    if hints.is_article and tree.root.words > _SMALL_WORDS:
-        return chosen
-    chosen = complete_selection(tree, chosen)
-    # The other text of a product's page is about other products.
-    return chosen if hints.is_product else keep_more(tree, scores, chosen)
+    if not hints.is_article or tree.root.words <= _SMALL_WORDS:
+        chosen = complete_selection(tree, chosen)
+        # The other text of a product's page is about other products.
+        if not hints.is_product:
+            chosen = keep_more(tree, scores, chosen)
+    return keep_prose(tree, chosen)
 
 
 def take_best(tree: BlockTree, scores: Sequence[float]) -> tuple[set[int], float]:
@@ -106,6 +109,16 @@ def keep_more(tree: BlockTree, scores: Sequence[float], chosen: set[int]) -> set
         return chosen.union(number for number in left if scores[number] >= _MIN_DOUBTFUL_SCORE)
     is_long = words > _LONG_WORDS and links < words * _LONG_MAX_LINK_SHARE
     return chosen.union(left) if is_long else chosen
+
+
+def keep_prose(tree: BlockTree, chosen: set[int]) -> set[int]:
+    """Return the chosen blocks, with all prose of a page where they have none and are its least."""
+    if any(tree.blocks[number].prose_words for number in chosen):
+        return chosen
+    outside = find_outside_chrome(tree, chosen)
+    if share_of(tree, chosen, outside) >= _MIN_SHARE_WITHOUT_PROSE:
+        return chosen
+    return chosen.union(number for number in outside if tree.blocks[number].prose_words)
 
 
 def find_outside_chrome(tree: BlockTree, chosen: AbstractSet[int]) -> list[int]:
