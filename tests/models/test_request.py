@@ -1,10 +1,13 @@
 """Scrape requests and key combinations."""
 
+from dataclasses import fields
+
 import pytest
 
 from cinder.models.request import (
     Action,
     ActionType,
+    ContentOptions,
     KeyPress,
     Profile,
     RenderOptions,
@@ -137,3 +140,37 @@ def test_what_only_this_caller_may_open_is_his_alone(request_: ScrapeRequest) ->
 )
 def test_what_everybody_gets_is_everybodys(request_: ScrapeRequest) -> None:
     assert not request_.is_private
+
+
+CUSTOMIZING = (
+    ContentOptions(include_tags=("p",)),
+    ContentOptions(exclude_tags=("p",)),
+    RenderOptions(actions=(Action(type=ActionType.SCROLL, direction="down"),)),
+)
+NEVER_CUSTOMIZING = {
+    *("only_main_content", "clean", "pdf_parser", "mode", "wait_for_ms", "block_ads", "mobile"),
+    *("proxy", "proxy_pool", "profile"),
+}
+
+
+@pytest.mark.parametrize("options", CUSTOMIZING)
+def test_options_that_choose_words_customize(options: ContentOptions | RenderOptions) -> None:
+    request_ = (
+        ScrapeRequest(url=URL, content=options)
+        if isinstance(options, ContentOptions)
+        else ScrapeRequest(url=URL, render=options)
+    )
+
+    assert request_.is_customized
+
+
+def test_of_every_option_it_is_known_whether_it_chooses_words() -> None:
+    chosen = {
+        field.name
+        for options in CUSTOMIZING
+        for field in fields(options)
+        if getattr(options, field.name) != field.default
+    }
+    every = {field.name for field in fields(ContentOptions) + fields(RenderOptions)}
+
+    assert chosen | NEVER_CUSTOMIZING == every
