@@ -136,6 +136,17 @@ _REPEATS_LEVELS_UP = 7
 _REPEATS_MIN = 3
 
 
+# ASCII characters, with a space for each that is not part of a word.
+_WORDS_APART = "".join(chr(code) if _WORD.match(chr(code)) else " " for code in range(128))
+
+
+def _words_of(text: str) -> set[str]:
+    # Splitting takes a third of the time of matching.
+    if text.isascii():
+        return set(text.translate(_WORDS_APART).split())
+    return set(_WORD.findall(text))
+
+
 class PageFeatures:
     """The features of the blocks of one page: of the page, a parent, an owner, a block."""
 
@@ -266,7 +277,7 @@ class PageFeatures:
         block, text = self._blocks[number], self._texts[number]
         words = block.words
         head = text[:_HEAD_CHARS]
-        found = set(_WORD.findall(head.lower()))
+        found = _words_of(head.lower())
         in_title = len(found & self._hints.title_words)
         stops = text.count(".") + text.count("!") + text.count("?")
         commas = text.count(",")
