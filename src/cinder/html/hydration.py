@@ -39,9 +39,11 @@ _AMPLE_WORDS = 100
 # The least share of the data's text that its content has; the rest would show only in a browser.
 _AMPLE_SHARE = 0.4
 
-_MARKS = re.compile(
-    r"__NEXT_DATA__|__next_f|__NUXT|__remixContext|__reactRouterContext|sveltekit|<astro-island|"
-    r"__APOLLO_STATE__|__PRELOADED_STATE__|__INITIAL_STATE__|articleBody"
+# Searching for fixed text is several times faster than for alternatives that begin differently.
+_MARKS = ("sveltekit", "<astro-island", "articleBody")
+_UNDERSCORED_MARKS = re.compile(
+    r"__(?:NEXT_DATA__|next_f|NUXT|remixContext|reactRouterContext|"
+    r"APOLLO_STATE__|PRELOADED_STATE__|INITIAL_STATE__)"
 )
 _STATE = re.compile(
     r"(__NUXT__|__remixContext|__APOLLO_STATE__|__PRELOADED_STATE__|__INITIAL_STATE__)"
@@ -97,7 +99,7 @@ class HydrationContent:
 
 def may_carry_data(html: str) -> bool:
     """Whether a page has one of the names that frameworks give their data."""
-    return _MARKS.search(html) is not None
+    return any(mark in html for mark in _MARKS) or _UNDERSCORED_MARKS.search(html) is not None
 
 
 def read_hydration(html: str) -> HydrationContent | None:
