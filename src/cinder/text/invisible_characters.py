@@ -104,15 +104,33 @@ _PADDING_CHARS = 8
 _ZERO_WIDTH_WORD = re.compile(f"(?:[A-Za-z][{_ZERO_WIDTH}]{{1,3}}(?![{_ZERO_WIDTH}])){{4,}}")
 
 _SELECTOR_RUN = re.compile(f"[{_SELECTOR}]{{3,}}")
-_SELECTOR_AFTER_LETTER = re.compile(f"(?<=[A-Za-z])[{_SELECTOR}](?![{_SELECTOR}])")
+# Both look back at the selector itself, so that a search skips all others quickly.
+_SELECTOR_AFTER_LETTER = re.compile(f"[{_SELECTOR}](?<=[A-Za-z][{_SELECTOR}])(?![{_SELECTOR}])")
+_IDEOGRAPHIC = "\U000e0100-\U000e01ef"
 _MISPLACED_SELECTOR = re.compile(
-    f"(?<![{_IDEOGRAPH}{_SELECTOR}])[\U000e0100-\U000e01ef](?![{_SELECTOR}])"
+    f"[{_IDEOGRAPHIC}](?<![{_IDEOGRAPH}{_SELECTOR}][{_IDEOGRAPHIC}])(?![{_SELECTOR}])"
 )
+
+# What is counted is in one of these, in the text without ASCII, where runs are no shorter, or...
+_SUSPECT = re.compile(
+    f"[\u202b\u202d\u202e\u2067\U000e0000-\U000e0fff]"
+    f"|[{_ZERO_WIDTH}]{{4}}|[{_SELECTOR}]{{3}}|[{BLANK}]{{8}}"
+)
+# ... in these between letters.
+_ZERO_WIDTH_LETTER = re.compile(f"[{_ZERO_WIDTH}][A-Za-z][{_ZERO_WIDTH}]")
 
 
 def character_warnings(text: str) -> tuple[str, ...]:
     """Return the warnings for a page with this text: none, or one sentence with the counts."""
-    if not holds_invisible_characters(text):
+    bare = "" if text.isascii() else _without_bytes(text, _USUAL)
+    if _DOUBTFUL.search(bare) is None:
+        return ()
+    is_suspect = (
+        _SUSPECT.search(bare)
+        or _ZERO_WIDTH_LETTER.search(text)
+        or _SELECTOR_AFTER_LETTER.search(text)
+    )
+    if not is_suspect:
         return ()
     overrides = _count(_OVERRIDE, _TELEPHONE.sub("", text))
     # Text that runs to the left needs these; a page without such text does not.
