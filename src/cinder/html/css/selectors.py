@@ -22,6 +22,7 @@ _NO_COMBINATORS = str.maketrans("", "", ">~+ ")
 _BRACKETED = re.compile(r"\([^()]*\)|\[[^\[\]]*\]")
 _ANY_COMBINATOR = re.compile(r"\s*[>+~]\s*|\s+")
 _NAME = re.compile(r"[.#\[][\w-]{1,100}")
+_NAME_OR_TAG = re.compile(rf"{_NAME.pattern}|(?<![\w.#-])(?:[\w-]+|\*(?![\w-]))")
 _TAG = re.compile(r"[a-zA-Z][\w-]{0,50}")
 _BARE = re.compile(r"[a-zA-Z][\w-]{0,50}|\*")
 # Independent of what a visitor does; others (`:hover`, `::before`) are states or other boxes.
@@ -115,18 +116,20 @@ class SelectorNames:
 
     def __init__(self, names: frozenset[str]) -> None:
         self._names = names
-        tags = sorted(name for name in names if name[0] not in ".#[")
         # `*` is the subject of selectors whose last part is only a state.
-        self._tags = re.compile(rf"(?<![\w.#-])(?:{'|'.join(map(re.escape, tags))})(?![\w-])")
-        self._has_tags = bool(tags)
+        tags = frozenset(name for name in names if name[0] not in ".#[")
+        self._marked = names - tags
+        # An attribute may have the name of a tag.
+        self._tags = tags.union(f"[{tag}" for tag in tags)
 
     def names_in(self, selectors: str) -> set[str]:
         """Return the names in selectors, and the tags that are the subject of one.
 
         A selector that is only a tag overrides no other rule, so it is not counted.
         """
-        found = self._names.intersection(_NAME.findall(selectors))
-        if not self._has_tags or not self._tags.search(selectors):
+        parts = _NAME_OR_TAG.findall(selectors)
+        found = self._marked.intersection(parts)
+        if self._tags.isdisjoint(parts):
             return set(found)
         for selector in split_selectors(selectors):
             if not _BARE.fullmatch(selector):

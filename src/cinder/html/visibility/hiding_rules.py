@@ -45,11 +45,12 @@ from cinder.html.vocabulary import load_vocabulary
 _SUM = r"(?:calc|min|max|clamp)\("
 # A variable alone means nothing: it or its fallback must be a great length.
 _FAR_SUM = rf"{_SUM}[^;{{}}]{{0,60}}?\d{{3}}|var\([^;{{}}]{{0,60}}?\d{{4}}"
-_FAR_VARIABLE = re.compile(r"--[\w-]{1,60}\s*:\s*-?\d{3}|--[\w-]{1,60}\s*:\s*calc")
+_FAR_VARIABLE = re.compile(r"--[\w-]{1,60}\s*:\s*(?:-?\d{3}|calc)")
 _AWAY = rf"-\d{{3}}|-\d+(?:\.\d+)?(?:r?em|ch|ex|in|cm|mm|pc)|{_FAR_SUM}"
 _SIDE = rf"\s*:\s*(?:{_AWAY}|\d{{3}}(?:%|v)|\d{{4}})"
 _THIN = r"(?:0+(?![.\d])|0?\.0|\d+e-|[0-5](?:\.\d+)?%)"
-# A word that is quick to search, and the pattern around it that may hide text.
+# A word that is quick to search, and the pattern around it that may hide text: nearly all begin
+# with a literal text, so that a search skips all else quickly.
 _TABLE = (
     ("display", r"display\s*:\s*(?:none|var\()"),
     ("visibility", r"visibility\s*:\s*(?:hidden|collapse|var\()"),
@@ -59,7 +60,7 @@ _TABLE = (
     ("invisible", "invisible"),
     ("font", r"font\s*:[^;{}]{0,60}?[\s:](?:0(?![.\d])|0?\.[01]\d*r?em|[012](?:\.\d+)?p[xt])"),
     ("indent", rf"indent\s*:\s*(?:{_AWAY})"),
-    ("clip", r"(?<!\w-)clip\s*:\s*rect"),
+    ("clip", r"clip(?<!\w-clip)\s*:\s*rect"),
     ("clip-path", r"clip-path\s*:\s*(?!none)"),
     (
         "scale",
@@ -68,13 +69,13 @@ _TABLE = (
     ("translate", rf"translate\w{{0,2}}\s*[:(][^;{{}}]{{0,80}}?(?:\d{{4}}|\d{{3}}r?em|{_FAR_SUM})"),
     ("rotate", r"rotate[xy]\s*\("),
     ("matrix", r"matrix"),
-    ("color", r"(?<![\w-])color\s*:\s*(?:transparent|#(?:\w{3}0|\w{6}0\w)(?!\w))"),
+    ("color", r"color(?<![\w-]color)\s*:\s*(?:transparent|#(?:\w{3}0|\w{6}0\w)(?!\w))"),
     ("fill-color", r"fill-color\s*:"),
-    ("color", rf"(?<![\w-])color\s*:\s*(?:rgb|hsl)a?\([^)]{{0,60}}[,/]\s*{_THIN}"),
-    ("left", f"(?<![\\w-])left{_SIDE}"),
-    ("right", f"(?<![\\w-])right{_SIDE}"),
-    ("top", f"(?<![\\w-])top{_SIDE}"),
-    ("bottom", f"(?<![\\w-])bottom{_SIDE}"),
+    ("color", rf"color(?<![\w-]color)\s*:\s*(?:rgb|hsl)a?\([^)]{{0,60}}[,/]\s*{_THIN}"),
+    ("left", rf"left(?<![\w-]left){_SIDE}"),
+    ("right", rf"right(?<![\w-]right){_SIDE}"),
+    ("top", rf"top(?<![\w-]top){_SIDE}"),
+    ("bottom", rf"bottom(?<![\w-]bottom){_SIDE}"),
     ("inset", rf"inset[a-z-]{{0,13}}\s*:[^;{{}}]{{0,60}}?(?:{_AWAY})"),
     ("margin", rf"margin[a-z-]{{0,13}}\s*:[^;{{}}]{{0,60}}?(?:-\d{{4}}|-\d{{2,3}}r?em|{_FAR_SUM})"),
     ("zoom", r"zoom\s*:\s*(?:0|\.|\d%)"),
@@ -90,11 +91,10 @@ _TABLE = (
     ("security", r"text-security\s*:"),
     ("backface", r"backface-visibility\s*:\s*hidden"),
     ("offset", r"offset(?:-path|-distance)?\s*:"),
-    ("contain", r"(?<![\w-])contain\s*:\s*(?:strict|size|[a-z ]{0,40} size)"),
+    ("contain", r"contain(?<![\w-]contain)\s*:\s*(?:strict|size|[a-z ]{0,40} size)"),
 )
 # Escapes in names and in unquoted values; icons are escapes in strings.
 _ESCAPED = re.compile(r"\\[0-9a-z-]{1,20}[\s\w\\-]{0,20}:|:\s*[\w-]{0,20}\\[0-9a-z]")
-_MAX_TRIES = 2_000
 _PATTERNS_BY_WORD = tuple((word, re.compile(look)) for word, look in _TABLE)
 _PLACED = frozenset(("left", "right", "top", "bottom", "inset", "margin", "translate", "indent"))
 _FLAT = re.compile(
@@ -111,14 +111,16 @@ class HidingPrefilter:
 
     def __init__(self, sheet: str, *, with_animations: bool, with_blank_fonts: bool) -> None:
         lowered = sheet.lower()
-        self._has_far_variables = _occurs(lowered, "--", _FAR_VARIABLE)
+        self._has_far_variables = _FAR_VARIABLE.search(lowered) is not None
         self._patterns = tuple(
             (word, pattern)
             for word, pattern in _PATTERNS_BY_WORD
-            if (with_animations or word != "animation") and _occurs(lowered, word, pattern)
+            if (with_animations or word != "animation")
+            and word in lowered
+            and pattern.search(lowered)
         )
         self._has_blank_fonts = with_blank_fonts
-        self._has_boxes = _occurs(lowered, "overflow", _CUT)
+        self._has_boxes = _CUT.search(lowered) is not None
         self._has_escapes = "\\" in lowered
 
     def may_hide(self, style: str) -> bool:
@@ -128,7 +130,7 @@ class HidingPrefilter:
                 return True
         if self._has_blank_fonts and _FONT.search(style):
             return True
-        if self._has_boxes and "overflow" in style and _FLAT.search(style) and _CUT.search(style):
+        if self._has_boxes and _CUT.search(style) and _FLAT.search(style):
             return True
         if self._has_escapes and "\\" in style and _ESCAPED.search(style):
             return True
@@ -139,18 +141,6 @@ class HidingPrefilter:
         if colour is None or background is None:
             return False
         return may_be_indistinguishable(colour[1].strip(), background[1].strip())
-
-
-def _occurs(text: str, word: str, pattern: re.Pattern[str]) -> bool:
-    """Whether a pattern matches where its word is found; also true after too many tries."""
-    position = text.find(word)
-    for _ in range(_MAX_TRIES):
-        if position < 0:
-            return False
-        if pattern.match(text, position):
-            return True
-        position = text.find(word, position + 1)
-    return True
 
 
 _VARIABLE = re.compile(r"(--[\w-]{1,100})\s*:\s*([^;]{1,200})")
