@@ -137,7 +137,7 @@ def may_hold_formulas(elements: Elements) -> bool:
     """Whether anything on a page looks like a formula; cheaper than a search for one."""
     if elements.have_tag("math", "mjx-container"):
         return True
-    names = " ".join(elements.classes).lower()
+    names = elements.lower_classes
     if "math" in names or "katex" in names:
         return True
     scripts, images = elements.tagged("script"), elements.tagged("img") if "tex" in names else []

@@ -3,11 +3,11 @@
 import re
 from bisect import bisect_left
 from collections import defaultdict
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from copy import copy
 from functools import cache, cached_property, lru_cache
 from itertools import chain
-from typing import Self
+from typing import Self, TypeVar
 
 import can_ada
 from selectolax.lexbor import LexborHTMLParser, LexborNode, create_tag
@@ -19,6 +19,7 @@ WEB_SCHEMES = ("http:", "https:")
 # Escape sequences in a title would reach the terminal that shows it.
 _CONTROLS = re.compile(r"[\x00-\x1f\x7f-\x9f]")
 _WORD_SPLIT = re.compile(r"(?<=[a-z])(?=[A-Z])|[\W_]+")
+_SPACED_NAME = "".join(chr(code) if chr(code).isalnum() else " " for code in range(128))
 
 
 def parse_html(text: str) -> LexborHTMLParser:
@@ -110,12 +111,18 @@ def collapse(text: str | None) -> str:
 
 
 Attributes = Mapping[str, str | None]
+_Key = TypeVar("_Key")
 
 
 # The same classes occur many times on a page and on the pages of a site.
 @lru_cache(maxsize=2_048)
 def name_words(names: str) -> frozenset[str]:
     """Return the words in classes and ids, in lower case."""
+    if names.isascii() and names.islower():
+        words = names.translate(_SPACED_NAME).split()
+        # As the pattern does: an empty word where a sign is at an end.
+        is_bare = names[0].isalnum() and names[-1].isalnum()
+        return frozenset(words if is_bare else (*words, ""))
     return frozenset(word.lower() for word in _WORD_SPLIT.split(names))
 
 
@@ -163,15 +170,29 @@ class Elements:
         return self._nodes[self._first]
 
     @cached_property
-    def attribute_names(self) -> frozenset[str]:
-        """The names of all attributes on the page."""
-        return frozenset[str]().union(*self._attributes)
+    def _by_attribute(self) -> Mapping[str, list[int]]:
+        found = defaultdict[str, list[int]](list)
+        for place, attributes in enumerate(self._attributes):
+            for name in attributes:
+                found[name].append(place)
+        return found
+
+    @cached_property
+    def _by_class(self) -> Mapping[str | None, list[int]]:
+        found = defaultdict[str | None, list[int]](list)
+        for place in self._by_attribute.get("class", ()):
+            found[self._attributes[place]["class"]].append(place)
+        return found
 
     @cached_property
     def classes(self) -> frozenset[str]:
         """The values of all `class` attributes on the page."""
-        values = {one["class"] for one in self._attributes if "class" in one}
-        return frozenset(filter(None, values))
+        return frozenset(filter(None, self._by_class))
+
+    @cached_property
+    def lower_classes(self) -> str:
+        """The values of all `class` attributes on the page, in lower case, in one text."""
+        return " ".join(self.classes).lower()
 
     def node(self, place: int) -> LexborNode:
         """Return the element at a place."""
@@ -191,25 +212,26 @@ class Elements:
 
     def have_attribute(self, *names: str) -> bool:
         """Whether the page has one of these attributes."""
-        return not self.attribute_names.isdisjoint(names)
+        return not self._by_attribute.keys().isdisjoint(names)
 
     def tagged(self, *tags: str | None) -> list[int]:
         """Return the places of the elements of these tags, in order."""
-        found = [self._by_tag[tag] for tag in tags if tag in self._by_tag]
-        if self._first:
-            found = [places[bisect_left(places, self._first) :] for places in found]
-        return found[0] if len(found) == 1 else sorted(chain.from_iterable(found))
+        return self._places(self._by_tag, tags)
 
     def having(self, *names: str) -> list[int]:
         """Return the places of the elements that have one of these attributes, in order."""
-        known = self.attribute_names.intersection(names)
-        places = range(self._first, len(self._nodes)) if known else ()
-        return [place for place in places if not known.isdisjoint(self._attributes[place])]
+        return self._places(self._by_attribute, names)
 
-    def classed(self, classes: Collection[str | None]) -> list[int]:
+    def classed(self, classes: Iterable[str | None]) -> list[int]:
         """Return the places of the elements with one of these as their whole `class`, in order."""
-        places = range(self._first, len(self._nodes)) if classes else ()
-        return [place for place in places if self._attributes[place].get("class") in classes]
+        return self._places(self._by_class, classes)
+
+    def _places(self, index: Mapping[_Key, list[int]], keys: Iterable[_Key]) -> list[int]:
+        """Return the places under any of the keys, each once, in order."""
+        found = [index[key] for key in keys if key in index]
+        if self._first:
+            found = [places[bisect_left(places, self._first) :] for places in found]
+        return found[0] if len(found) == 1 else sorted(set(chain.from_iterable(found)))
 
 
 @cache

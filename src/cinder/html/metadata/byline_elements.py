@@ -110,9 +110,13 @@ class MarkedElements:
 
 def _find_marked(elements: Elements) -> list[int]:
     """Return the indexes of headings and of elements that may be marked."""
-    everything = " ".join(elements.classes).lower()
-    words = [word for word in _MARKING_WORDS if word in everything]
-    marking = {names for names in elements.classes if any(word in names.lower() for word in words)}
+    marking = {
+        names
+        for word in _MARKING_WORDS
+        if word in elements.lower_classes
+        for names in elements.classes
+        if word in names.lower()
+    }
     indexes = {*elements.tagged(*_HEADINGS, *_TIME_TAGS), *elements.classed(marking)}
     for index in elements.having("rel", "itemprop"):
         attributes = elements.attributes(index)
@@ -120,9 +124,11 @@ def _find_marked(elements: Elements) -> list[int]:
         names = (*(attributes.get("rel") or "").lower().split(), *itemprop.split())
         if "author" in names or itemprop.startswith("date"):
             indexes.add(index)
-    for index in elements.tagged("a"):
-        if "/author" in (elements.attributes(index).get("href") or ""):
-            indexes.add(index)
+    indexes.update(
+        index
+        for index in elements.tagged("a")
+        if "/author" in (elements.attributes(index).get("href") or "")
+    )
     return sorted(indexes)
 
 
