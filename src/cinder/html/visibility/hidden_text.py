@@ -66,8 +66,7 @@ _DOUBTFUL_STYLE = re.compile(
     r"none|hidden|collapse|opacity|font|clip|indent|transparent|color|background|scale|rotate"
     r"|translate|matrix|mask|spacing|zoom|animation|inset|\\|/\*|var\(|calc\(|-\d{3}|\d{3}(?:%|v|px)"
     r"|filter|security|backface|offset|overflow|contain"
-    r"|[:\s][012]?(?:\.\d*)?(?:px|em|%)?\s*(?:[;!]|$)",
-    re.IGNORECASE,
+    r"|[:\s][012]?(?:\.\d*)?(?:px|em|%)?\s*(?:[;!]|$)"
 )
 _REACHABLE_CLASS = class_pattern("reachable_classes")
 _SLIDER_CLASS = class_pattern("slider_classes")
@@ -82,6 +81,7 @@ _MIN_WORDS = 30
 _MIN_TRICKED_WORDS = 5
 _MACHINE_WORDS = re.compile(rf"\b(?:{'|'.join(_WORDS['machine_words'])})\b", re.IGNORECASE)
 _MACHINE_ORDERS = re.compile("|".join(_WORDS["machine_orders"]), re.IGNORECASE)
+_FOLDED_ORDERS = re.compile(_MACHINE_ORDERS.pattern)
 _DOUBTFUL_TAGS = ("dialog", "font")
 _DOUBTFUL_ATTRIBUTES = ("style", "hidden", "popover", "bgcolor")
 _SAMPLE_CHARS = 100
@@ -127,7 +127,7 @@ def is_hidden(tag: str | None, attributes: Attributes, rules: HidingRules) -> bo
     if "popover" in attributes:
         return True
     style = attributes.get("style")
-    if style and _DOUBTFUL_STYLE.search(style) and _style_hides(style, tag, attributes, rules):
+    if style and _may_hide(style) and _style_hides(style, tag, attributes, rules):
         return True
     names = attributes.get("class")
     is_selected = (
@@ -141,6 +141,17 @@ def is_hidden(tag: str | None, attributes: Attributes, rules: HidingRules) -> bo
     if tag in _PICTURES and trick is not None:
         return False
     return trick in _SURE_TRICKS or not _is_animated({}, attributes)
+
+
+def _may_hide(style: str) -> bool:
+    if len(style) <= _SHORT_STYLE:
+        return _may_short_style_hide(style)
+    return _DOUBTFUL_STYLE.search(style.lower()) is not None
+
+
+@lru_cache(maxsize=1_024)
+def _may_short_style_hide(style: str) -> bool:
+    return _DOUBTFUL_STYLE.search(style.lower()) is not None
 
 
 def _style_hides(style: str, tag: str | None, attributes: Attributes, rules: HidingRules) -> bool:
@@ -164,9 +175,8 @@ def find_doubtful(elements: Elements, rules: HidingRules) -> list[int]:
     """Return the places of elements that may be hidden; most elements cannot be."""
     names = (*_DOUBTFUL_ATTRIBUTES, *MARKS) if rules.has_marks else _DOUBTFUL_ATTRIBUTES
     places = {*elements.having(*names), *elements.tagged(*_DOUBTFUL_TAGS)}
-    if not rules.classes.isdisjoint(" ".join(elements.classes).split()):
-        hiding = {one for one in elements.classes if not rules.classes.isdisjoint(one.split())}
-        places.update(elements.classed(hiding))
+    hiding = {one for one in elements.classes if not rules.classes.isdisjoint(one.split())}
+    places.update(elements.classed(hiding))
     named = elements.having("id") if rules.ids else []
     places.update(place for place in named if elements.attributes(place)["id"] in rules.ids)
     return sorted(places)
@@ -368,7 +378,7 @@ def order_warnings(elements: Elements) -> tuple[str, ...]:
     for text in texts:
         shown = collapse((text or "")[:room])
         room -= len(text or "")
-        if order := _MACHINE_ORDERS.search(shown):
+        if order := _find_order(shown):
             sample = shown[order.start() : order.start() + _SAMPLE_CHARS]
             return (
                 "The page holds an order to AI agents that a visitor cannot see without a click, a "
@@ -377,6 +387,14 @@ def order_warnings(elements: Elements) -> tuple[str, ...]:
         if room <= 0:
             break
     return ()
+
+
+def _find_order(text: str) -> re.Match[str] | None:
+    """Return where an order to programs begins."""
+    # Few texts hold one; a search that minds the case takes a third of the time. One that does not
+    # takes all of these letters for an i.
+    folded = text.replace("\u0130", "i").replace("\u0131", "i").casefold()
+    return _MACHINE_ORDERS.search(text) if _FOLDED_ORDERS.search(folded) else None
 
 
 def _is_prose(node: LexborNode) -> bool:
