@@ -30,6 +30,7 @@ _DOUBTFUL = re.compile(f"[{_UNSEEN}{_RARE_BLANK}]")
 # A run of many blanks of several kinds may encode a message; blanks next to a Braille pattern are
 # part of its drawing.
 _BLANK_RUN = re.compile(f"(?<![\u2801-\u28ff{BLANK}])[{BLANK}]{{8,}}+(?![\u2801-\u28ff])")
+_LONG_BLANKS = re.compile(f"[{BLANK}]{{8}}")
 # Each looks back at the doubtful character itself, so that a search skips all others quickly.
 _KEPT = (
     f"(?<=[{_JOINING}][\u200c\u200d])"
@@ -68,6 +69,8 @@ def only_visible_characters(text: str) -> str:
     if not holds_invisible_characters(text):
         return text
     shown = _UNSEEN_OR_KEPT.sub(lambda found: found[0] if found["kept"] is not None else "", text)
+    if _LONG_BLANKS.search(shown) is None:
+        return shown
     return _BLANK_RUN.sub(lambda run: " " if len(set(run[0])) > 1 else run[0], shown)
 
 
@@ -114,7 +117,7 @@ _MISPLACED_SELECTOR = re.compile(
 # What is counted is in one of these, in the text without ASCII, where runs are no shorter, or...
 _SUSPECT = re.compile(
     f"[\u202b\u202d\u202e\u2067\U000e0000-\U000e0fff]"
-    f"|[{_ZERO_WIDTH}]{{4}}|[{_SELECTOR}]{{3}}|[{BLANK}]{{8}}"
+    f"|[{_ZERO_WIDTH}]{{4}}|[{_SELECTOR}]{{3}}|{_LONG_BLANKS.pattern}"
 )
 # ... in these between letters.
 _ZERO_WIDTH_LETTER = re.compile(f"[{_ZERO_WIDTH}][A-Za-z][{_ZERO_WIDTH}]")

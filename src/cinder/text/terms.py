@@ -11,6 +11,9 @@ _UNSPACED = "\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u9fff\u
 _RUN = re.compile(rf"[{_UNSPACED}]+|[^\W_{_UNSPACED}]+")
 _UNSPACED_RUN = re.compile(rf"[{_UNSPACED}]")
 _UNSPACED_RUNS = re.compile(rf"[{_UNSPACED}]{{4,}}")
+# Their characters begin with one of these bytes in UTF-8; those of most other scripts do not.
+_MAY_BEGIN_UNSPACED = bytes((0xE0, 0xE1, *range(0xE3, 0xEA), 0xEF))
+_SPACED = bytes(set(range(256)).difference(_MAY_BEGIN_UNSPACED))
 _VOWEL = re.compile(r"[aeiouy]")
 _MIN_STEM = 3
 
@@ -173,7 +176,7 @@ def extra_words(text: str) -> int:
 
     Scripts without spaces have about two characters to a word.
     """
-    if text.isascii():
+    if text.isascii() or not text.encode("utf-8", "surrogatepass").translate(None, _SPACED):
         return 0
     return sum(max(0, len(run) // 2 - 1) for run in _UNSPACED_RUNS.findall(text))
 

@@ -13,6 +13,8 @@ _MIN_AGREEMENT = 0.3
 _MIN_NAME_CHARS = 4
 _WORD = re.compile(r"\w+")
 _NOT_LETTERS = re.compile(r"[\W_]+")
+_LOWERED = bytes(range(256)).lower()
+_NOT_ASCII_LETTERS = bytes(code for code in range(128) if not chr(code).isalnum())
 # The signs that documentation puts after a heading as a link to it.
 _TRAILING_MARKS = "¶#§🔗 "
 _SOFT_HYPHEN = "\u00ad"
@@ -92,6 +94,9 @@ def title_agreement(heading: str, references: Iterable[str]) -> float:
 
 def name_key(name: str) -> str:
     """Return only the letters and digits of a name, for comparison."""
+    if name.isascii():
+        # Most names are, and most of them are headings of a page.
+        return name.encode().translate(_LOWERED, _NOT_ASCII_LETTERS).decode()
     return _NOT_LETTERS.sub("", unicodedata.normalize("NFKC", name).casefold())
 
 
