@@ -136,10 +136,11 @@ class Elements:
     def __init__(self, root: LexborNode) -> None:
         self._nodes = list(root.traverse())
         self._attributes: list[Attributes] = [node.attributes for node in self._nodes]
-        by_tag = defaultdict[str | None, list[int]](list)
+        # Reading the number of a tag takes half as long as reading its name.
+        by_number = defaultdict[int, list[int]](list)
         for place, node in enumerate(self._nodes):
-            by_tag[node.tag].append(place)
-        self._by_tag = by_tag
+            by_number[node.tag_id].append(place)
+        self._by_tag = {self._nodes[places[0]].tag: places for places in by_number.values()}
         self._first = 0
 
     @classmethod
