@@ -65,6 +65,7 @@ def test_broken_styles_end(text: str) -> None:
         "clip-path:inset(100%)",
         "clip-path:polygon(0 0, 0 0, 0 0)",
         "transform:scale(0)",
+        "-webkit-text-security:disc",
     ],
 )
 def test_tricks_that_put_text_out_of_sight_are_found(declared: str) -> None:

@@ -3,7 +3,7 @@
 import re
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
-from functools import lru_cache
+from functools import cache, lru_cache
 from itertools import islice
 
 from selectolax.lexbor import LexborNode
@@ -258,6 +258,7 @@ def _judge_sheets(texts: tuple[StyleElement, ...]) -> _JudgedSheets:
 
     blank_fonts = find_blank_fonts(sheets.text)
 
+    @cache
     def judge(style: str) -> tuple[Declarations, _Hiding | None]:
         declared = read_declarations(style, variables)
         return declared, _hiding_of(declared, vanishing, blank_fonts)
@@ -328,7 +329,8 @@ def _without_shown(
         names = selector_names.names_in(selectors)
         if names and any(name in style for name in properties):
             declared, found = judge(style)
-            visible = declared.keys() - (found[1] if found else frozenset[str]())
+            visible = properties.intersection(declared)
+            visible -= found[1] if found else frozenset[str]()
             for name in names:
                 shown.setdefault(name, set()).update(visible)
     return {
