@@ -160,9 +160,12 @@ class LiteralText:
                 continue
             if text.isspace():
                 # White space is shown between inline elements only.
-                around = pieces[index - 1 : index] + pieces[index + 1 : index + 2]
-                blocks = (_match_block(tag[:_BLOCK_CHARS]) for tag in around)
-                pieces[index] = " " if len(around) == 2 and not any(blocks) else ""
+                is_shown = (
+                    0 < index < len(pieces) - 1
+                    and _match_block(pieces[index - 1][:_BLOCK_CHARS]) is None
+                    and _match_block(pieces[index + 1][:_BLOCK_CHARS]) is None
+                )
+                pieces[index] = " " if is_shown else ""
                 continue
             if "\n" in text:
                 text = pieces[index] = _LINE_BREAK.sub(" ", text)
@@ -346,7 +349,8 @@ def tree_to_markdown(roots: Sequence[LexborNode]) -> str:
     holders = [_put_into_holder(root) for root in roots]
     for holder in holders:
         # Each step searches the whole tree, and most pages have nothing for most of them.
-        tags = {node.tag for node in holder.traverse()}
+        by_number = {node.tag_id: node for node in holder.traverse()}
+        tags = {node.tag for node in by_number.values()}
         for needed, step in _STEPS:
             if not needed.isdisjoint(tags):
                 step(holder)
