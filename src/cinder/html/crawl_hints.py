@@ -26,11 +26,13 @@ _ATTRIBUTE = re.compile(
 
 def read_crawl_hints(elements: Elements, base: can_ada.URL | None) -> CrawlHints:
     """Return the hints in a page."""
-    declared = [elements.attributes(place) for place in elements.tagged("link")]
+    declared = [
+        (each, _relations(each)) for each in map(elements.attributes, elements.tagged("link"))
+    ]
     frames = map(elements.attributes, elements.tagged("frame", "iframe"))
     metas = map(elements.attributes, elements.tagged("meta"))
-    neighbours = (each for each in declared if _NEIGHBOURS & _relations(each))
-    alternates = [each for each in declared if "alternate" in _relations(each)]
+    neighbours = (each for each, relations in declared if _NEIGHBOURS & relations)
+    alternates = [each for each, relations in declared if "alternate" in relations]
     feeds = [each for each in alternates if (each.get("type") or "").lower() in _FEED_TYPES]
     languages = (each for each in alternates if each.get("hreflang") and each not in feeds)
     return CrawlHints(
@@ -59,13 +61,18 @@ def _find_nofollow(elements: Elements, base: can_ada.URL | None) -> tuple[str, .
     if not elements.have_attribute("rel"):
         return ()
     links = [elements.attributes(place) for place in elements.tagged("a", "area")]
-    marked = [each for each in links if "nofollow" in _relations(each)]
+    marked = [each for each in links if _is_nofollow(each)]
     if not marked:
         return ()
-    others = (each for each in links if "nofollow" not in _relations(each))
+    others = (each for each in links if not _is_nofollow(each))
     followed = {resolve_http_url(base, href) for href in _hrefs(others)}
     found = (resolve_http_url(base, href) for href in _hrefs(marked))
     return tuple(dict.fromkeys(url for url in found if url and url not in followed))
+
+
+def _is_nofollow(link: Attributes) -> bool:
+    relations = link.get("rel")
+    return relations is not None and "nofollow" in relations.lower().split()
 
 
 def _relations(attributes: Attributes) -> frozenset[str]:
