@@ -8,13 +8,13 @@ byte is scanned a bounded number of times.
 import re
 import tomllib
 from collections import Counter
-from collections.abc import Generator, Iterator, Sequence
+from collections.abc import Generator, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache, cached_property
 from html import unescape
 from itertools import islice
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeAlias
 
 import can_ada
 
@@ -92,6 +92,9 @@ _MIN_SENTENCE_BYTES = 60
 # A page with more text than this has content, whatever else it contains.
 MUCH_IN_SENTENCES = 3_000
 MUCH_TEXT = 12_000
+
+# The name of an unseen element, or none for shown markup, and where the piece starts and ends.
+Piece: TypeAlias = tuple[bytes, int, int]
 
 _HTML_TYPES = ("text/html", "application/xhtml+xml")
 _UNNAMED_TYPES = ("", "application/octet-stream", "*/*")
@@ -186,8 +189,18 @@ def estimate_words(text: str) -> int:
 
 def measure_text(body: bytes) -> TextAmount:
     """Return how much text a page shows; stops once that is much."""
+    pieces = list(_pieces(body))
+    amount, end = _measure_pieces(body, pieces)
+    # Most pages have much text long before their end, and hide nothing before it.
+    if end < len(body) and not _find_hidden(body, pieces, end):
+        return amount
+    return _measure_pieces(body, _shown_pieces(body, pieces))[0]
+
+
+def _measure_pieces(body: bytes, pieces: Iterable[Piece]) -> tuple[TextAmount, int]:
+    """Return how much text some pieces show, and where it became much, or the page ends."""
     sentences = total = 0
-    for name, start, end in _shown_pieces(body):
+    for name, start, end in pieces:
         if name:
             continue
         for found in _TEXT.finditer(body, start, end):
@@ -198,8 +211,8 @@ def measure_text(body: bytes) -> TextAmount:
             if size >= _MIN_SENTENCE_BYTES and not is_data:
                 sentences += size
             if sentences > MUCH_IN_SENTENCES or total > MUCH_TEXT:
-                return TextAmount(sentences, total)
-    return TextAmount(sentences, total)
+                return TextAmount(sentences, total), found.end()
+    return TextAmount(sentences, total), len(body)
 
 
 def has_unclosed_element(body: bytes) -> bool:
@@ -214,7 +227,7 @@ def has_unclosed_element(body: bytes) -> bool:
 def read_outline(body: bytes) -> Outline:
     """Return the outline of a page, whatever its bytes are."""
     parts: dict[bytes, list[bytes]] = {}
-    for name, start, end in _shown_pieces(body):
+    for name, start, end in _shown_pieces(body, list(_pieces(body))):
         parts.setdefault(name, []).append(body[start:end])
     markup = b" ".join(parts.get(b"", ()))
     addresses: list[str] = []
@@ -243,8 +256,8 @@ def read_text(markup: bytes) -> str:
     return _decode(_TAG.sub(b" ", _STYLE.sub(b"", markup)))
 
 
-def _pieces(body: bytes) -> Iterator[tuple[bytes, int, int]]:
-    """Split a page into shown markup (without a name) and unseen elements, by their name.
+def _pieces(body: bytes) -> Iterator[Piece]:
+    """Split a page into shown markup and unseen elements.
 
     Of a page with very much markup, only its head and its tail are read.
     """
@@ -259,7 +272,7 @@ def _pieces(body: bytes) -> Iterator[tuple[bytes, int, int]]:
 
 def _pieces_from(
     body: bytes, start: int, budget: int
-) -> Generator[tuple[bytes, int, int], None, int]:
+) -> Generator[Piece, None, int]:
     """Split a page from `start` on, for `budget` bytes of shown markup; return where that ends."""
     for _ in range(_MAX_PIECES):
         unseen = _UNSEEN.search(body, start, start + budget)
@@ -306,12 +319,12 @@ _MAX_HIDDEN_NAMES = 20
 _MAX_HIDDEN = 1_000
 
 
-def _shown_pieces(body: bytes) -> Iterator[tuple[bytes, int, int]]:
-    """Split a page like `_pieces`, without the elements that a style hides."""
-    hidden = iter(_find_hidden(body))
+def _shown_pieces(body: bytes, pieces: Sequence[Piece]) -> Iterator[Piece]:
+    """Return the pieces of a page without the elements that a style hides."""
+    hidden = iter(_find_hidden(body, pieces, len(body)))
     opening = next(hidden, None)
     tag, depth = b"", 0
-    for name, at, end in _pieces(body):
+    for name, at, end in pieces:
         if name:
             yield name, at, end
             continue
@@ -336,36 +349,39 @@ def _shown_pieces(body: bytes) -> Iterator[tuple[bytes, int, int]]:
                 break
 
 
-def _find_hidden(body: bytes) -> list[re.Match[bytes]]:
-    """Return the openings of the elements that a style hides, in document order.
+def _find_hidden(body: bytes, pieces: Sequence[Piece], end: int) -> list[re.Match[bytes]]:
+    """Return the openings before `end` of the elements that a style hides, in document order.
 
     Elements whose name occurs in a script may be shown later.
     """
     # Walls are small, with their decoys too.
     if len(body) > _MAX_HIDING_BYTES:
         return []
-    parts: dict[bytes, list[bytes]] = {}
-    for name, start, end in _pieces(body):
-        parts.setdefault(name, []).append(body[start:end])
-    scripts = b"".join(parts.get(b"script", ()))
-    names = _names_hidden_by_styles(b"".join(parts.get(b"style", ()))[:_MAX_STYLE_BYTES])
+    names = _names_hidden_by_styles(_join_pieces(body, pieces, b"style")[:_MAX_STYLE_BYTES])
     tags: dict[int, None] = {}
     for hint in (*_HINTS, *names):
-        at = body.find(hint)
+        at = body.find(hint, 0, end + _MAX_TAG_BYTES)
         while at >= 0 and len(tags) < _MAX_HIDDEN:
             tags[body.rfind(b"<", max(0, at - _MAX_TAG_BYTES), at)] = None
-            at = body.find(hint, at + len(hint))
+            at = body.find(hint, at + len(hint), end + _MAX_TAG_BYTES)
     found: list[re.Match[bytes]] = []
+    scripts: bytes | None = None
     for at in sorted(tags):
-        opening = _HIDEABLE.match(body, at) if at >= 0 else None
+        opening = _HIDEABLE.match(body, at) if 0 <= at < end else None
         attributes = opening and body[opening.end() - 1 : body.find(b">", at) + 1]
         if not opening or not attributes:
             continue
         own = b" ".join(b"".join(groups) for groups in _NAMES.findall(attributes)).split()
-        is_hidden = _HIDING.search(attributes) or not names.isdisjoint(own)
-        if is_hidden and not any(name in scripts for name in own):
+        if not _HIDING.search(attributes) and names.isdisjoint(own):
+            continue
+        scripts = _join_pieces(body, pieces, b"script") if scripts is None else scripts
+        if not any(name in scripts for name in own):
             found.append(opening)
     return found
+
+
+def _join_pieces(body: bytes, pieces: Sequence[Piece], kind: bytes) -> bytes:
+    return b"".join(body[start:end] for name, start, end in pieces if name == kind)
 
 
 def _names_hidden_by_styles(styles: bytes) -> frozenset[bytes]:
