@@ -217,10 +217,11 @@ def waiting(batch_writer: SqliteWriter, runs: Runs) -> WriteBatcher:
     return WriteBatcher(runs, batch_writer.submit)
 
 
-def let_wait(waiting: WriteBatcher, start: Start, together: str = "job") -> Future[int]:
-    write = SharedWrite(start, together)
-    waiting.add(write, asyncio.get_running_loop())
-    return write.future
+def let_wait(waiting: WriteBatcher, start: Start, together: str = "job") -> asyncio.Future[int]:
+    loop = asyncio.get_running_loop()
+    outcome: asyncio.Future[int] = loop.create_future()
+    waiting.add(SharedWrite(start, together, outcome), loop)
+    return outcome
 
 
 async def test_writes_in_quick_succession_wait_for_each_other(
@@ -230,7 +231,7 @@ async def test_writes_in_quick_succession_wait_for_each_other(
     for number in range(11):
         writes.append(let_wait(waiting, add_query(number)))
         await asyncio.sleep(0)
-    assert await asyncio.gather(*map(asyncio.wrap_future, writes)) == list(range(11))
+    assert await asyncio.gather(*writes) == list(range(11))
     assert runs.sizes == [1, 10]
 
 
@@ -239,7 +240,7 @@ async def test_one_that_comes_alone_does_not_wait(
 ) -> None:
     write = let_wait(waiting, add_query(1))
     batch_writer.stop()
-    assert write.result() == 1
+    assert await write == 1
 
 
 async def test_what_waits_can_be_sent_on_at_once(
@@ -249,18 +250,18 @@ async def test_what_waits_can_be_sent_on_at_once(
     write = let_wait(waiting, add_query(1))
     waiting.flush()
     batch_writer.stop()
-    assert write.result() == 1
+    assert await write == 1
 
 
 async def test_those_of_other_jobs_run_apart(waiting: WriteBatcher, runs: Runs) -> None:
     writes = [let_wait(waiting, add_query(number), f"job {number % 2}") for number in range(6)]
-    assert await asyncio.gather(*map(asyncio.wrap_future, writes)) == list(range(6))
+    assert await asyncio.gather(*writes) == list(range(6))
     assert runs.sizes == [1, 3, 2]
 
 
 async def test_one_that_fails_spoils_no_other(waiting: WriteBatcher, runs: Runs) -> None:
     writes = [let_wait(waiting, add_query(number)) for number in (0, 1, 2, 1, 3)]
-    done = await asyncio.gather(*map(asyncio.wrap_future, writes), return_exceptions=True)
+    done = await asyncio.gather(*writes, return_exceptions=True)
     assert [type(each) for each in done] == [int, int, int, sqlite3.IntegrityError, int]
     assert runs.sizes == [1, 4, 1, 1, 1, 1]
 
@@ -270,7 +271,7 @@ async def test_one_that_is_cancelled_before_it_begins_is_left_out(
 ) -> None:
     alone, first, cancelled, last = (let_wait(waiting, add_query(number)) for number in range(4))
     assert cancelled.cancel()
-    assert [await asyncio.wrap_future(write) for write in (alone, first, last)] == [0, 1, 3]
+    assert [await write for write in (alone, first, last)] == [0, 1, 3]
     assert runs.sizes == [1, 2]
 
 
@@ -283,5 +284,5 @@ async def test_all_are_told_where_nothing_could_be_begun(
     waiting.flush()
     connection.execute("BEGIN")
     batch_writer.submit(sent[1])
-    done = await asyncio.gather(*map(asyncio.wrap_future, writes), return_exceptions=True)
+    done = await asyncio.gather(*writes, return_exceptions=True)
     assert [type(each) for each in done] == [sqlite3.OperationalError] * 2

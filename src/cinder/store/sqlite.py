@@ -143,9 +143,10 @@ class SqliteDatabase:
         writer = self._open_writer()
         with self._translated("written"):
             if together is not None:
-                shared = SharedWrite(start, together)
-                self._waiting.add(shared, asyncio.get_running_loop())
-                return await asyncio.wrap_future(shared.future)
+                loop = asyncio.get_running_loop()
+                shared: SharedWrite[T] = SharedWrite(start, together, loop.create_future())
+                self._waiting.add(shared, loop)
+                return await shared.outcome
             write = QueuedWrite(lambda connection: _run(connection, start()))
             writer.submit([write])
             return await asyncio.wrap_future(write.future)

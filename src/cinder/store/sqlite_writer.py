@@ -203,7 +203,7 @@ def _run_batch(connection: sqlite3.Connection, writes: Writes) -> Exception | No
 
 def attempt(
     connection: sqlite3.Connection, work: Callable[[sqlite3.Connection], T]
-) -> Callable[[Future[T]], None]:
+) -> Callable[[Future[T] | asyncio.Future[T]], None]:
     """Run one write within the transaction; return the function that resolves its future."""
     try:
         with savepoint(connection):
@@ -213,7 +213,7 @@ def attempt(
             raise  # SQLite has rolled back the whole batch, as it does when the disk is full
         failure = exc
         return lambda future: future.set_exception(failure)
-    return lambda future: future.set_result(result)
+    return partial(_set_result, result=result)
 
 
 @contextmanager
@@ -241,11 +241,12 @@ class SharedWrite(Generic[T]):
 
     start: Callable[[], Query[T]]
     together: str
-    future: Future[T] = field(default_factory=Future)
-    """Done once the write is safe on disk, or undone."""
+    outcome: asyncio.Future[T]
+    """Done once the write is safe on disk, or undone. Only the event loop sets it."""
 
 
-_WriteOutcome: TypeAlias = tuple[SharedWrite[Any], Callable[[Future[Any]], None]]
+_Resolve: TypeAlias = Callable[[Future[Any] | asyncio.Future[Any]], None]
+_WriteOutcome: TypeAlias = tuple[SharedWrite[Any], _Resolve]
 
 
 class WriteBatcher:
@@ -276,7 +277,7 @@ class WriteBatcher:
         batches: Writes = []
         for group in groups.values():
             batches.append(QueuedWrite(partial(_write, self._run, group)))
-            batches[-1].future.add_done_callback(partial(_resolve, group))
+            batches[-1].future.add_done_callback(partial(_report, group))
         if batches:
             self._submit(batches)
 
@@ -286,7 +287,7 @@ def _write(
 ) -> list[_WriteOutcome]:
     """Run writes as a batch, or each alone where that fails; return how to resolve each future."""
     # Writes that were cancelled before they began are left out.
-    begun = [write for write in writes if write.future.set_running_or_notify_cancel()]
+    begun = [write for write in writes if not write.outcome.cancelled()]
     if len(begun) > 1:
         try:
             with savepoint(connection):
@@ -296,7 +297,7 @@ def _write(
                 raise
         else:
             return [
-                (write, partial(Future.set_result, result=result))
+                (write, partial(_set_result, result=result))
                 for write, result in zip(begun, results, strict=True)
             ]
 
@@ -307,12 +308,24 @@ def _write(
     return [(write, attempt(connection, partial(run_alone, write))) for write in begun]
 
 
+def _set_result(future: Future[T] | asyncio.Future[T], result: T) -> None:
+    future.set_result(result)
+
+
+def _report(writes: Sequence[SharedWrite[Any]], joined: Future[list[_WriteOutcome]]) -> None:
+    """Let the event loop resolve the futures of a batch, woken once for all of them."""
+    loop = writes[0].outcome.get_loop()
+    if not loop.is_closed():
+        loop.call_soon_threadsafe(_resolve, writes, joined)
+
+
 def _resolve(writes: Sequence[SharedWrite[Any]], joined: Future[list[_WriteOutcome]]) -> None:
     failure = joined.exception()
     if failure is None:
-        for write, outcome in joined.result():
-            outcome(write.future)
+        for write, resolve in joined.result():
+            if not write.outcome.done():
+                resolve(write.outcome)
         return
     for write in writes:
-        if write.future.running() or write.future.set_running_or_notify_cancel():
-            write.future.set_exception(failure)
+        if not write.outcome.done():
+            write.outcome.set_exception(failure)

@@ -270,9 +270,7 @@ def _pieces(body: bytes) -> Iterator[Piece]:
     yield from _pieces_from(body, end_of_script if is_inside_script else start, _MAX_TAIL_BYTES)
 
 
-def _pieces_from(
-    body: bytes, start: int, budget: int
-) -> Generator[Piece, None, int]:
+def _pieces_from(body: bytes, start: int, budget: int) -> Generator[Piece, None, int]:
     """Split a page from `start` on, for `budget` bytes of shown markup; return where that ends."""
     for _ in range(_MAX_PIECES):
         unseen = _UNSEEN.search(body, start, start + budget)
