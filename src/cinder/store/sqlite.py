@@ -159,6 +159,8 @@ class SqliteDatabase:
         try:
             _use_write_ahead_log(connection)
             migrate_sqlite(connection)
+            # What a savepoint may have to undo: as a file, that is a third of all that is written.
+            connection.execute("PRAGMA temp_store = MEMORY")
             if self._limits.max_bytes is not None:
                 # A file that is larger already stays as it is.
                 (page_bytes,) = connection.execute("PRAGMA page_size").fetchone()
