@@ -17,22 +17,35 @@ class IdleLimit:
 
     def __init__(self, seconds: float) -> None:
         self._seconds = seconds
-        self._timeout = asyncio.timeout(seconds)
+        self._timeout = asyncio.timeout(None)
         self._loop = asyncio.get_running_loop()
+        self._touched_at = 0.0
+        self._check: asyncio.TimerHandle | None = None
 
     async def __aenter__(self) -> Self:
         await self._timeout.__aenter__()
+        self.touch()
+        self._end_if_idle()
         return self
 
     async def __aexit__(
         self, kind: type[BaseException] | None, exc: BaseException | None, at: TracebackType | None
     ) -> None:
+        if self._check is not None:
+            self._check.cancel()
         await self._timeout.__aexit__(kind, exc, at)
 
     def touch(self) -> None:
         """Restart the timeout."""
-        if not self._timeout.expired():
-            self._timeout.reschedule(self._loop.time() + self._seconds)
+        # One timer checks the time: setting one for every piece of a body takes longer.
+        self._touched_at = self._loop.time()
+
+    def _end_if_idle(self) -> None:
+        ends_at = self._touched_at + self._seconds
+        if ends_at <= self._loop.time():
+            self._timeout.reschedule(ends_at)
+        else:
+            self._check = self._loop.call_at(ends_at, self._end_if_idle)
 
 
 async def tunnel(client: ByteStream, origin: ByteStream, idle: IdleLimit) -> None:

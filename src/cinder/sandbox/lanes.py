@@ -43,7 +43,8 @@ class LaneSlot:
     since: float = field(default_factory=time.monotonic)
 
     def __post_init__(self) -> None:
-        self.who = replace(self.who, site=self.site)
+        if self.who.site != self.site:
+            self.who = replace(self.who, site=self.site)
 
 
 def may_start(slot: LaneSlot, running: Iterable[LaneSlot], limits: LaneLimits) -> bool:
@@ -75,7 +76,13 @@ def next_slot(
 ) -> LaneSlot | None:
     """Return the next job of those with room: first by caller, then by site."""
     running = tuple(running)
-    ready = [slot for slot in waiting if may_start(slot, running, limits)]
+    lanes = [slot.lane for slot in running]
+    # Mostly the lane is full, and no other condition matters.
+    has_room = {
+        Lane.QUICK: lanes.count(Lane.QUICK) < limits.quick,
+        Lane.SLOW: lanes.count(Lane.SLOW) < limits.slow,
+    }
+    ready = [slot for slot in waiting if has_room[slot.lane] and may_start(slot, running, limits)]
     return (shares or FairScheduler()).choose(ready, running)
 
 

@@ -7,6 +7,7 @@ thread and PostgreSQL on the event loop. `@reads` and `@writes` turn a query int
 
 import re
 import sys
+import threading
 import time
 from collections.abc import Callable, Coroutine, Generator, Iterator, Sequence
 from contextlib import contextmanager
@@ -46,9 +47,19 @@ MAX_LISTED = 1000
 _UNSTORABLE = re.compile("[\x00\ud800-\udfff]")
 
 
+class _Compressor(threading.local):
+    """One for each thread: to make one takes longer than to compress a short text."""
+
+    def __init__(self) -> None:
+        self.zstd = zstd.ZstdCompressor(COMPRESSION_LEVEL)
+
+
+_COMPRESSOR = _Compressor()
+
+
 def compress(data: bytes) -> bytes:
     """Return data compressed."""
-    return zstd.compress(data, COMPRESSION_LEVEL)
+    return _COMPRESSOR.zstd.compress(data, zstd.ZstdCompressor.FLUSH_FRAME)
 
 
 def decompress(data: bytes) -> bytes:

@@ -224,6 +224,9 @@ class CrawlHandler:
         if start is None:
             raise ValueError(f"Not a web address: {self._spec.url}")
         self._start = start
+        self._origin = origin_of(self._spec.url)
+        # Requests differ by their URL, and by whether it has the start's origin.
+        self._requests: dict[bool, ScrapeRequest] = {}
         self._scope = CrawlScope(start, self._spec.scope)
         self._traps = TrapCounter(TrapLimits(), templates)
         # The rank of URLs in the ledger, by which a better way to them is noticed; 0 for a final
@@ -242,7 +245,13 @@ class CrawlHandler:
 
     def request(self, lease: PageLease) -> ScrapeRequest:
         """Return the scrape request for a page."""
-        return crawl_request(self._spec, lease.url, self._job.owner, self._timeout_ms)
+        is_home = origin_of(lease.url) == self._origin
+        request = self._requests.get(is_home)
+        if request is None:
+            owner, timeout_ms = self._job.owner, self._timeout_ms
+            request = crawl_request(self._spec, lease.url, owner, timeout_ms)
+            self._requests[is_home] = request
+        return replace(request, url=lease.url)
 
     def read(self, lease: PageLease, outcome: ScrapeOutcome) -> PageOutcome:
         """Return what the ledger records of a page, and the URLs found on it."""
@@ -254,10 +263,11 @@ class CrawlHandler:
             canonical = _canonicalize([result.canonical.url])
             found = (*self._take(canonical, lease.depth), *found)
         rank = self._scope.rank(landing, lease.depth)
-        is_redirected = landing.key != page.key
-        landed_on = new_page(landing, depth=lease.depth, rank=rank) if is_redirected else None
+        if landing.key != page.key:
+            landed_on = new_page(landing, depth=lease.depth, rank=rank)
+            result = replace(result, landed_on=landed_on)
         return PageOutcome(
-            result=replace(result, landed_on=landed_on),
+            result=result,
             found=found,
             is_near=self._measure(landing),
         )
@@ -339,7 +349,8 @@ class CrawlHandler:
             named = new_page(canonical)
         # Link targets do not count: they are all that differs between the pages of a calendar.
         text = _LINK_TARGET.sub("]", document.content.markdown or "")
-        return replace(fetched_page(outcome, self._fingerprint(text, page)), canonical=named)
+        result = fetched_page(outcome, self._fingerprint(text, page))
+        return result if named is None else replace(result, canonical=named)
 
     def _fingerprint(self, text: str, page: CanonicalUrl) -> ContentFingerprint | None:
         measure = self._measure(page)

@@ -5,6 +5,7 @@ import json
 from collections.abc import Mapping
 from dataclasses import replace
 from functools import cached_property
+from operator import attrgetter
 
 from cinder.lru_cache import LruCache
 from cinder.models.document import Json
@@ -16,6 +17,8 @@ from cinder.models.saved import OWN_KEY_PREFIX
 # How many requests' keys are kept, and about what those of one take in memory.
 _MAX_KEYS, _KEYS_BYTES = 500, 4 * 1024
 _KEY_CHARS = 64
+
+_encode = json.JSONEncoder(sort_keys=True).encode
 
 
 class RequestKeys:
@@ -82,7 +85,7 @@ class RequestKeyCache:
 
 
 def _hash(parts: Mapping[str, Json]) -> str:
-    return hashlib.sha256(json.dumps(parts, sort_keys=True).encode()).hexdigest()
+    return hashlib.sha256(_encode(parts).encode()).hexdigest()
 
 
 def kept_formats(formats: tuple[Format, ...]) -> tuple[Format, ...]:
@@ -109,7 +112,9 @@ _IN_EVERY_KEY = frozenset(
 # These have a form of their own in the key.
 _SPECIAL = frozenset({"parsers", "headers", "actions"})
 _KEY_OPTIONS = tuple(
-    option for option in options_of(ScrapeRequest) if option.name not in _NOT_IN_KEY | _SPECIAL
+    (option.name, attrgetter(option.attribute), option.default, option.is_list)
+    for option in options_of(ScrapeRequest)
+    if option.name not in _NOT_IN_KEY | _SPECIAL
 )
 
 
@@ -120,10 +125,10 @@ def describe_options(request: ScrapeRequest) -> dict[str, Json]:
     run.
     """
     options: dict[str, Json] = {}
-    for option in _KEY_OPTIONS:
-        value = option.read(request)
-        if option.name in _IN_EVERY_KEY or value != option.default:
-            options[option.name] = sorted(value) if option.is_list else value
+    for name, read, default, is_list in _KEY_OPTIONS:
+        value = read(request)
+        if name in _IN_EVERY_KEY or value != default:
+            options[name] = sorted(value) if is_list else value
     parser = request.content.pdf_parser
     return options | {
         "url": redact(without_fragment(request.url)),

@@ -134,6 +134,8 @@ def as_requested(outcome: ScrapeOutcome, request: ScrapeRequest) -> ScrapeOutcom
             status_code=document.status_code,
             retry_after_seconds=wait,
         )
+    if document.url == request.url:
+        return outcome
     return replace(outcome, document=replace(document, url=request.url))
 
 

@@ -335,12 +335,8 @@ class ScrapeService:
                 or not stale.document.validators
             ):
                 stale = None
-            task = replace(
-                _fetch_task(request, stale),
-                is_for_job=build_commit is not None,
-                may_land=access_policy.landing_check,
-                may_connect=access_policy.connection_check(request),
-            )
+            is_for_job = build_commit is not None
+            task = _fetch_task(request, stale, access_policy, is_for_job=is_for_job)
             page = await self._escalation.fetch(task, log)
             for _ in range(page.pages_taken - 1 if request.render.actions else 0):
                 await self._callers.spend_page(request.caller, access_policy.policy)
@@ -418,7 +414,13 @@ class ScrapeService:
         return document, saved
 
 
-def _fetch_task(request: ScrapeRequest, stale: SavedDocument | None) -> FetchTask:
+def _fetch_task(
+    request: ScrapeRequest,
+    stale: SavedDocument | None,
+    policy: AccessPolicy | None = None,
+    *,
+    is_for_job: bool = False,
+) -> FetchTask:
     return FetchTask(
         url=request.url,
         timeout_seconds=request.timeout_ms / 1000,
@@ -431,6 +433,9 @@ def _fetch_task(request: ScrapeRequest, stale: SavedDocument | None) -> FetchTas
         screenshot=request.screenshot,
         wants_images=Format.IMAGES in request.formats,
         wants_styles=Format.BRANDING in request.formats,
+        is_for_job=is_for_job,
+        may_land=None if policy is None else policy.landing_check,
+        may_connect=None if policy is None else policy.connection_check(request),
     )
 
 

@@ -29,6 +29,8 @@ _ADDRESS = re.compile(r"\]\((?:[^()\n]|\([^()\n]*\)){0,2000}\)")
 _LINE_MARK = re.compile(r"\n[ \t]*(?:#{1,6}[ \t]|>[ \t]?|[-*+][ \t]|```.*|[|:\- \t]{3,}(?=\n))")
 _LINES = re.compile(r"\n\s*")
 _ESCAPE = re.compile(r"\\(?=[!-/:-@\[-`{-~])")
+# What `str.split` takes for a gap.
+_ASCII_GAPS = str.maketrans(dict.fromkeys("\t\n\v\f\r\x1c\x1d\x1e\x1f", " "))
 _MARKS = ("![", "[", "]", "*", "`", "__", "~~")
 
 
@@ -57,8 +59,7 @@ def read_page(document: Document) -> IndexedText | None:
         text = scrub(content.text[:MAX_TEXT_CHARS]).strip()
     if document.verdict.kind not in _GOOD or not text:
         return None
-    words = " ".join(text.lower().split())
-    digest = blake2b(words.encode(), digest_size=8).digest()
+    digest = blake2b(_join_words(text.lower()).encode(), digest_size=8).digest()
     return IndexedText(
         title=scrub((content.metadata.title or "").strip()[:_MAX_TITLE_CHARS]),
         text=text,
@@ -101,6 +102,17 @@ def strip_markdown(markdown: str) -> str:
     while "  " in text:
         text = text.replace("  ", " ")
     return _LINES.sub("\n", text.replace(" \n", "\n")).strip()[:MAX_TEXT_CHARS]
+
+
+def _join_words(text: str) -> str:
+    """Return the words of a text with one space between them."""
+    if not text.isascii():
+        return " ".join(text.split())
+    # Where nearly all gaps are one character, this takes a third of the time.
+    text = text.translate(_ASCII_GAPS)
+    while "  " in text:
+        text = text.replace("  ", " ")
+    return text.strip(" ")
 
 
 class Parameters:
