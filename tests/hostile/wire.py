@@ -4,7 +4,7 @@ import gzip
 import zlib
 from collections.abc import Callable
 
-from cinder.store.database import compress
+from cinder.compression import compress
 from tests.hostile.case import OK, Bounds, Case, cases_of
 
 _PAGE = b"<!doctype html><title>t</title><p>Some words about embers and ash.</p>"

@@ -13,9 +13,10 @@ import pytest
 
 from cinder.documents.page_content import extract_content, inspect_html
 from cinder.documents.pdf.pdf_content import extract_pdf
+from cinder.documents.stored_texts import prepare_texts
 from cinder.errors import ErrorCode, InvalidRequest, Overloaded, ParseLimitExceeded, Unsupported
 from cinder.extraction.filling import extract_fields
-from cinder.models.document import FetchedPage, FetchSource, Json
+from cinder.models.document import FetchedPage, FetchSource, Json, StoredForm
 from cinder.models.extraction import (
     Evidence,
     FieldValue,
@@ -86,6 +87,16 @@ async def test_a_page_gives_the_same_content_as_without_the_sandbox(
     assert await sandbox.extract(fetched(body), options) == extract_content(
         body, content_type="text/html", url="https://example.com/d/p", options=options
     )
+
+
+@pytest.mark.parametrize("form", StoredForm)
+async def test_a_page_comes_with_its_texts_in_the_form_of_the_store(
+    sandbox: ExtractionSandbox, form: StoredForm
+) -> None:
+    body = "<title>Ž</title><h1>Žluť</h1><p>words".encode()
+    found = await sandbox.extract(fetched(body), ExtractOptions(), stored_form=form)
+    assert found.stored == prepare_texts(found, form) is not None
+    assert (await sandbox.extract(fetched(body), ExtractOptions())).stored is None
 
 
 async def test_html_gives_the_same_facts_as_without_the_sandbox(sandbox: ExtractionSandbox) -> None:

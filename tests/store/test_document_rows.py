@@ -13,12 +13,14 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from cinder.documents.stored_texts import prepare_texts
 from cinder.models.document import Document, Extraction, Json, Media, PageMetadata
 from cinder.models.request import OWNER
 from cinder.models.saved import SavedKind
-from cinder.store.database import POSTGRESQL, SQLITE
+from cinder.store.database import POSTGRESQL, SQLITE, SqlDialect
 from cinder.store.document_rows import decode_entry, encode_entry
 from cinder.store.documents import Store
+from cinder.store.index.full_text import read_page
 from tests.store.conftest import open_at
 from tests.store.golden import DOCX, GOLDEN, a_file, a_long_url, an_old_document
 from tests.store.samples import Clock, a_document, a_full_document, a_full_metadata, a_key
@@ -60,6 +62,19 @@ async def test_a_full_document_comes_back_as_it_was_saved(store: Store) -> None:
     saved = await store.save(document, a_key())
     assert await store.find("key") == saved
     assert saved.document == document
+
+
+@pytest.mark.parametrize("dialect", [SQLITE, POSTGRESQL])
+def test_texts_that_come_in_the_form_of_the_store_are_written_as_they_are(
+    dialect: SqlDialect,
+) -> None:
+    document = a_full_document()
+    prepared = replace(document, content=replace(document.content))
+    texts = prepare_texts(document.content, dialect.stored_form)
+    assert texts is not None
+    prepared.content.keep_stored(texts)
+    assert encode_entry(prepared, a_key(), dialect) == encode_entry(document, a_key(), dialect)
+    assert read_page(prepared) == read_page(document)
 
 
 async def test_values_longer_than_their_columns_come_back_whole(store: Store) -> None:

@@ -10,12 +10,12 @@ from pathlib import Path
 import asyncpg
 import pytest
 
+from cinder.compression import decompress
 from cinder.errors import CacheFailed
 from cinder.models.document import Document
 from cinder.models.job import JobStatus, PageStatus
 from cinder.models.recipe import FieldRule, ListRule, Locator, Recipe, RecipePlace
 from cinder.models.saved import SavedKind
-from cinder.store.database import decompress
 from cinder.store.migration import SCHEMA_HEAD
 from cinder.store.sqlite import path_of
 from tests.store.conftest import open_at

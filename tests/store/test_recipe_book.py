@@ -5,9 +5,10 @@ from datetime import datetime, timedelta
 
 import pytest
 
+from cinder.compression import compress
 from cinder.errors import CacheFailed
 from cinder.models.recipe import FieldRule, KeptRecipe, Locator, Recipe, RecipePlace
-from cinder.store.database import compress, from_milliseconds, to_milliseconds
+from cinder.store.database import from_milliseconds, to_milliseconds
 from cinder.store.documents import Store
 from cinder.store.recipe_book import NewRecipe, RecipeLimits
 from tests.store.samples import Clock

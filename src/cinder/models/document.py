@@ -201,6 +201,26 @@ class LinkDetail:
     """`header`, `nav`, `aside` or `footer`; in the content, the heading above it or `main`."""
 
 
+class StoredForm(StrEnum):
+    """How a store writes long texts."""
+
+    PLAIN = "plain"
+    COMPRESSED = "compressed"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StoredTexts:
+    """What a store writes of a page's texts, computed where the page was parsed."""
+
+    text: bytes | None = None
+    """The page's text, compressed; None where there is none, or the store has it plain."""
+    markdown: bytes | None = None
+    """The same of the markdown."""
+    plain: str = ""
+    """The markdown without its markup, for the index."""
+    plain_hash: int = 0
+
+
 @dataclass(frozen=True, slots=True, kw_only=True, weakref_slot=True)
 class Extraction:
     """The content of a page: one field for each format, None where it was not requested."""
@@ -228,6 +248,16 @@ class Extraction:
     """For crawls; never stored."""
     derived: dict[str, object] = field(default_factory=dict, init=False, compare=False, repr=False)
     """Values computed from these texts and cached with them; never stored."""
+
+    @property
+    def stored(self) -> StoredTexts | None:
+        """These texts as the store writes them, where that was computed with them."""
+        found = self.derived.get(StoredTexts.__name__)
+        return found if isinstance(found, StoredTexts) else None
+
+    def keep_stored(self, texts: StoredTexts) -> None:
+        """Keep what the store writes of these texts; a copy of the content is without it."""
+        self.derived[StoredTexts.__name__] = texts
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

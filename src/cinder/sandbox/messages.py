@@ -13,8 +13,9 @@ from typing import Any, ClassVar, TypeVar
 import msgspec
 from msgspec.msgpack import Decoder, Encoder
 
+from cinder.documents.stored_texts import are_sound, prepare_texts
 from cinder.html.bombs import UnparsedFormats
-from cinder.models.document import Extraction, HiddenPart, Json
+from cinder.models.document import Extraction, HiddenPart, Json, StoredForm, StoredTexts
 from cinder.models.request import ExtractOptions
 
 _PREFIX = struct.Struct(">BI")
@@ -102,6 +103,8 @@ class ExtractJob(SandboxJob, frozen=True):
     url: str
     options: ExtractOptions
     unseen: tuple[HiddenPart, ...] = ()
+    stored_form: StoredForm | None = None
+    """How the store writes the texts; None where they are not stored."""
 
 
 class PdfJob(SandboxJob, frozen=True):
@@ -186,16 +189,23 @@ class ExtractionAnswer(msgspec.Struct, frozen=True):
 
     extraction: Extraction
     text_is_body: bool
+    stored: StoredTexts | None = None
 
     @classmethod
-    def of(cls, extraction: Extraction, body: bytes) -> "ExtractionAnswer":
-        """Return the answer to a job with this body."""
+    def of(
+        cls, extraction: Extraction, body: bytes, form: StoredForm | None = None
+    ) -> "ExtractionAnswer":
+        """Return the answer to a job with this body, with its texts in the form of the store."""
         text = extraction.text
         is_body = text is not None and text.encode("utf-8", "replace") == body
-        return cls(replace(extraction, text=None) if is_body else extraction, is_body)
+        stored = None if form is None else prepare_texts(extraction, form)
+        return cls(replace(extraction, text=None) if is_body else extraction, is_body, stored)
 
     def restore(self, body: bytes) -> Extraction:
         """Return the content, given the body of the job."""
         text = body.decode("utf-8", "replace") if self.text_is_body else self.extraction.text
         # A copy begins with nothing derived: readers trust what they find there.
-        return replace(self.extraction, text=text)
+        content = replace(self.extraction, text=text)
+        if self.stored is not None and are_sound(self.stored, content):
+            content.keep_stored(self.stored)
+        return content

@@ -16,7 +16,7 @@ from cinder.errors import (
 )
 from cinder.fair_queue import OWNER_REQUESTER, Requester
 from cinder.html.bombs import UnparsedFormats
-from cinder.models.document import Extraction, FetchedPage, HtmlFacts, Json
+from cinder.models.document import Extraction, FetchedPage, HtmlFacts, Json, StoredForm
 from cinder.models.extraction import ExtractedData, PassageQuery, RankedPassage
 from cinder.models.recipe import Recipe, RecipeTrials
 from cinder.models.request import ExtractOptions
@@ -61,16 +61,24 @@ class ExtractionSandbox(WorkerPool):
     """
 
     async def extract(
-        self, page: FetchedPage, options: ExtractOptions, who: Requester = OWNER_REQUESTER
+        self,
+        page: FetchedPage,
+        options: ExtractOptions,
+        who: Requester = OWNER_REQUESTER,
+        *,
+        stored_form: StoredForm | None = None,
     ) -> Extraction:
         """Turn a fetched page into content; one beyond the limits gives its bare text, flagged.
+
+        The content comes with its texts in the form of the store, if one is given.
 
         Raises:
             InvalidRequest: one of the caller's selectors is not valid.
             ParseLimitExceeded: the page took too long or too much memory, and is no text.
             Overloaded: too many slow pages wait already.
         """
-        job = ExtractJob(page.body, _content_type(page), page.final_url, options, page.unseen)
+        content_type = _content_type(page)
+        job = ExtractJob(page.body, content_type, page.final_url, options, page.unseen, stored_form)
         try:
             return (await self._ask(job, ExtractionAnswer, page.url, who)).restore(page.body)
         except _JobFailed as failure:

@@ -118,7 +118,7 @@ def _run(message: Message, scorer: BlockScorer) -> object:
             scorer=scorer,
             unseen=job.unseen,
         )
-        return ExtractionAnswer.of(extraction, job.body)
+        return ExtractionAnswer.of(extraction, job.body, job.stored_form)
     if isinstance(job, UnparsedJob):
         extraction = extract_unparsed(
             job.body,

@@ -6,8 +6,6 @@ thread and PostgreSQL on the event loop. `@reads` and `@writes` turn a query int
 """
 
 import re
-import sys
-import threading
 import time
 from collections.abc import Callable, Coroutine, Generator, Iterator, Sequence
 from contextlib import contextmanager
@@ -26,18 +24,12 @@ from typing import (
     TypeVar,
 )
 
+from cinder.compression import compress, decompress
 from cinder.errors import CacheFailed
-
-if sys.version_info >= (3, 14):
-    from compression import zstd
-else:
-    from backports import zstd
+from cinder.models.document import StoredForm
 
 P = ParamSpec("P")
 T = TypeVar("T")
-
-# Level 3 takes half as long again and saves a twentieth.
-COMPRESSION_LEVEL = 1
 
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 MILLISECOND = timedelta(milliseconds=1)
@@ -45,26 +37,6 @@ MAX_ID = 2**63 - 1
 MAX_LISTED = 1000
 
 _UNSTORABLE = re.compile("[\x00\ud800-\udfff]")
-
-
-class _Compressor(threading.local):
-    """One for each thread: to make one takes longer than to compress a short text."""
-
-    def __init__(self) -> None:
-        self.zstd = zstd.ZstdCompressor(COMPRESSION_LEVEL)
-
-
-_COMPRESSOR = _Compressor()
-
-
-def compress(data: bytes) -> bytes:
-    """Return data compressed."""
-    return _COMPRESSOR.zstd.compress(data, zstd.ZstdCompressor.FLUSH_FRAME)
-
-
-def decompress(data: bytes) -> bytes:
-    """Return the data that `compress` compressed."""
-    return zstd.decompress(data)
 
 
 def scrub(text: str) -> str:
@@ -104,6 +76,7 @@ class SqlDialect:
     unpack_text: Callable[[Any], str]  # Any: what the driver returns for the column
     pack_timestamp: Callable[[datetime], datetime | str]
     unpack_timestamp: Callable[[Any], datetime]  # Any: the same
+    stored_form: StoredForm
 
 
 # SQLite does not compress, and has no type for timestamps: texts of fixed width sort as they do.
@@ -112,6 +85,7 @@ SQLITE = SqlDialect(
     unpack_text=lambda data: decompress(data).decode(),
     pack_timestamp=lambda at: at.astimezone(UTC).isoformat(" ", "microseconds"),
     unpack_timestamp=datetime.fromisoformat,
+    stored_form=StoredForm.COMPRESSED,
 )
 
 # PostgreSQL compresses long texts itself, and operators can read plain ones with SQL.
@@ -120,6 +94,7 @@ POSTGRESQL = SqlDialect(
     unpack_text=lambda text: text,
     pack_timestamp=lambda at: at,
     unpack_timestamp=lambda at: at,
+    stored_form=StoredForm.PLAIN,
 )
 
 

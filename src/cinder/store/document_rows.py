@@ -16,6 +16,7 @@ from typing import Any, NamedTuple
 
 import msgspec
 
+from cinder.compression import compress, decompress
 from cinder.models.document import (
     ActionResult,
     Document,
@@ -24,6 +25,8 @@ from cinder.models.document import (
     Json,
     Media,
     PageMetadata,
+    StoredForm,
+    StoredTexts,
     Validators,
     Verdict,
 )
@@ -34,8 +37,6 @@ from cinder.store.database import (
     SqlRow,
     SqlValue,
     Statement,
-    compress,
-    decompress,
     fingerprint,
     scrub,
 )
@@ -170,10 +171,10 @@ def hash_url(url: str) -> str:
 def encode_entry(document: Document, key: EntryKey, dialect: SqlDialect) -> EntryRow:
     """Return the cache entry of a document."""
     content, media = document.content, _media_of(document)
-    raw, cleaned, extracted = (
-        text if text is None else scrub(text)
-        for text in (content.text, content.markdown, document.extracted)
-    )
+    stored = content.stored or StoredTexts()
+    raw, raw_length = _pack(content.text, stored.text, dialect)
+    cleaned, cleaned_length = _pack(content.markdown, stored.markdown, dialect)
+    extracted, extracted_length = _pack(document.extracted, None, dialect)
     options = key.options
     if key.content_key is not None:
         options = {**options, _CONTENT_KEY: key.content_key}
@@ -209,18 +210,29 @@ def encode_entry(document: Document, key: EntryKey, dialect: SqlDialect) -> Entr
         extract_query=key.extract_query and scrub(key.extract_query),
         # With spaces, as PostgreSQL writes it: `content_key_pattern` matches them.
         scrape_options=msgspec.json.format(_write_json(options), indent=0),
-        content_length_raw=None if raw is None else len(raw),
-        content_length_cleaned=None if cleaned is None else len(cleaned),
-        content_length_extracted=None if extracted is None else len(extracted),
+        content_length_raw=raw_length,
+        content_length_cleaned=cleaned_length,
+        content_length_extracted=extracted_length,
         scraped_at=dialect.pack_timestamp(document.scraped_at),
         expires_at=dialect.pack_timestamp(key.expires_at),
         screenshot_format=cut["screenshot_format"] if media else None,
         document=dialect.pack_text(_write_json(rest)),
-        raw_content=None if raw is None else dialect.pack_text(raw),
-        cleaned_content=None if cleaned is None else dialect.pack_text(cleaned),
-        extracted_content=None if extracted is None else dialect.pack_text(extracted),
+        raw_content=raw,
+        cleaned_content=cleaned,
+        extracted_content=extracted,
         screenshot=media.data if media else None,
     )
+
+
+def _pack(
+    text: str | None, packed: bytes | None, dialect: SqlDialect
+) -> tuple[str | bytes | None, int | None]:
+    """Return a text as its column has it, and its length; `packed` is the text compressed."""
+    if text is None:
+        return None, None
+    if packed is not None and dialect.stored_form is StoredForm.COMPRESSED:
+        return packed, len(text)
+    return dialect.pack_text(scrub(text)), len(text)
 
 
 def encode_version(document: Document, key: EntryKey, dialect: SqlDialect) -> VersionRow:

@@ -11,7 +11,7 @@ import structlog
 from cinder.background import BackgroundTasks
 from cinder.errors import CacheFailed, DatabaseDamaged, StorageFull
 from cinder.lru_cache import LruCache, bytes_in_memory
-from cinder.models.document import Document, VerdictKind
+from cinder.models.document import Document, StoredForm, VerdictKind
 from cinder.models.saved import SavedDocument, Version
 from cinder.store.counts import StoredCounts
 from cinder.store.database import (
@@ -406,6 +406,11 @@ class Store(DocumentReads, DocumentWrites):
         while count := await self._delete_expired_chunk(now):
             deleted += count
         return deleted
+
+    @property
+    def stored_form(self) -> StoredForm:
+        """How it writes long texts."""
+        return self._dialect.stored_form
 
     @property
     def is_full(self) -> bool:

@@ -4,60 +4,16 @@ from dataclasses import replace
 from datetime import UTC, datetime
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from cinder.models.document import Extraction, PageMetadata
 from cinder.store.index.full_text import (
-    MAX_TEXT_CHARS,
     IndexedText,
     parse_timestamp,
     read_page,
     site_of,
-    strip_markdown,
 )
+from cinder.text.plain_text import MAX_TEXT_CHARS
 from tests.store.samples import a_document
-
-MARKDOWN = """
-# Tides of the *sea*
-
-> A quote with a [link](https://example.com/a_(b) "title") and ![a picture](x.png).
-
-- one `code`
-* **two**
-
-| moon | water |
-|------|-------|
-| pulls | rises |
-
-```python
-x = a[0]
-```
-C\\# costs 5 \\* 3
-"""
-
-PLAIN = """
-Tides of the sea
-A quote with a link and a picture.
-one code
-two
-moon water
-pulls rises
-x = a0
-C# costs 5 3
-"""
-
-
-def test_markdown_is_left_without_its_marks() -> None:
-    lines = strip_markdown(MARKDOWN).splitlines()
-    assert [line.strip() for line in lines] == PLAIN.strip().splitlines()
-
-
-@given(st.text(alphabet="ab[]()!*`|#>-_~\\ \n\t", max_size=300))
-def test_any_markdown_has_a_text(markdown: str) -> None:
-    text = strip_markdown(markdown)
-    assert "  " not in text
-    assert "`" not in text
 
 
 def test_a_document_is_read_with_its_title_site_and_date() -> None:

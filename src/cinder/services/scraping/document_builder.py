@@ -23,6 +23,7 @@ from cinder.models.document import (
     FetchSource,
     Json,
     Media,
+    StoredForm,
     Verdict,
     VerdictKind,
 )
@@ -32,6 +33,7 @@ from cinder.models.request import (
     ExtractOptions,
     Format,
     RenderOptions,
+    ResultHandling,
     ScrapeRequest,
 )
 from cinder.models.url import origin_of
@@ -263,7 +265,10 @@ class DocumentBuilder:
         brands: BrandReader,
         defaults: ContentDefaults,
         clock: Callable[[], datetime],
+        *,
+        stored_form: StoredForm | None = None,
     ) -> None:
+        self._stored_form = stored_form
         self._sandbox = sandboxes.pages
         self._pdf_sandbox = sandboxes.pdfs
         self._brands = brands
@@ -363,7 +368,9 @@ class DocumentBuilder:
             remove_base64_images=self._defaults.remove_base64_images,
         )
         if not is_pdf or parser is None:
-            return await self._sandbox.extract(page, options, who)
+            is_saved = request.result_handling is not ResultHandling.RETURN_ONLY
+            form = self._stored_form if is_saved and page.status_code < 400 else None
+            return await self._sandbox.extract(page, options, who, stored_form=form)
         asked, most = parser.max_pages or sys.maxsize, self._defaults.pdf_max_pages
         try:
             content = await self._pdf_sandbox.extract_pdf(page, options, min(asked, most), who)

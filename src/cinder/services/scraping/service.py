@@ -105,7 +105,9 @@ class ScrapeService:
         self._escalation = escalation
         sandboxes = processors.sandboxes
         brands = BrandReader(escalation.engine(EngineStep.STATIC), sandboxes.pages)
-        self._documents = DocumentBuilder(sandboxes, brands, defaults, processors.clock)
+        self._documents = DocumentBuilder(
+            sandboxes, brands, defaults, processors.clock, stored_form=store.stored_form
+        )
         self._changes = ChangeTracker(store, sandboxes.pages)
         self._metrics = metrics
         self._extraction = processors.extraction

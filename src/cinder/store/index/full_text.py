@@ -4,7 +4,6 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
-from hashlib import blake2b
 from typing import NamedTuple, Protocol
 
 import can_ada
@@ -12,26 +11,12 @@ import can_ada
 from cinder.models.document import Document, VerdictKind
 from cinder.store.database import Query, SqlValue, Statement, scrub
 from cinder.store.index.terms import ParsedQuery, Phrase
-
-MAX_TEXT_CHARS = 100_000
-"""The rest of a text is not indexed, so that no page makes the index slow or too large."""
+from cinder.text.plain_text import MAX_TEXT_CHARS, hash_words, strip_markdown
 
 _MAX_TITLE_CHARS = 500
-# Markdown shrinks when its markup and URLs are removed.
-_MAX_MARKDOWN_CHARS = 3 * MAX_TEXT_CHARS
-
 # A page that was blocked, or is an error page, would be found by words that are not its own.
 _GOOD = frozenset({VerdictKind.OK, VerdictKind.PARTIAL})
 _PLAIN_TYPE = re.compile(r"text/(?!html|xml|css|javascript)|application/(json|yaml)")
-
-_ADDRESS = re.compile(r"\]\((?:[^()\n]|\([^()\n]*\)){0,2000}\)")
-# Each begins with a line break, which Python finds fast.
-_LINE_MARK = re.compile(r"\n[ \t]*(?:#{1,6}[ \t]|>[ \t]?|[-*+][ \t]|```.*|[|:\- \t]{3,}(?=\n))")
-_LINES = re.compile(r"\n\s*")
-_ESCAPE = re.compile(r"\\(?=[!-/:-@\[-`{-~])")
-# What `str.split` takes for a gap.
-_ASCII_GAPS = str.maketrans(dict.fromkeys("\t\n\v\f\r\x1c\x1d\x1e\x1f", " "))
-_MARKS = ("![", "[", "]", "*", "`", "__", "~~")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -53,19 +38,21 @@ def read_page(document: Document) -> IndexedText | None:
     """Return what the index takes of a document; None where it takes nothing."""
     content = document.content
     text = ""
-    if content.markdown is not None:
+    stored = content.stored
+    if content.markdown is not None and stored is not None:
+        text = stored.plain
+    elif content.markdown is not None:
         text = strip_markdown(scrub(content.markdown))
     elif content.text is not None and _PLAIN_TYPE.match(document.content_type):
         text = scrub(content.text[:MAX_TEXT_CHARS]).strip()
     if document.verdict.kind not in _GOOD or not text:
         return None
-    digest = blake2b(_join_words(text.lower()).encode(), digest_size=8).digest()
     return IndexedText(
         title=scrub((content.metadata.title or "").strip()[:_MAX_TITLE_CHARS]),
         text=text,
         site=site_of(document.url),
         published_at=parse_timestamp(content.metadata.published),
-        content=int.from_bytes(digest, "big", signed=True),
+        content=hash_words(text) if stored is None else stored.plain_hash,
     )
 
 
@@ -89,30 +76,6 @@ def parse_timestamp(text: str | None) -> datetime | None:
         return timestamp.astimezone(UTC)
     except (ValueError, OverflowError):
         return None
-
-
-def strip_markdown(markdown: str) -> str:
-    """Return the text of markdown, without most of its markup."""
-    text = "\n" + markdown[:_MAX_MARKDOWN_CHARS]
-    text = _LINE_MARK.sub("\n", _ADDRESS.sub("", text))
-    text = _ESCAPE.sub("", text) if "\\" in text else text
-    for mark in _MARKS:
-        text = text.replace(mark, "")
-    text = text.replace("|", " ").replace("\t", " ")
-    while "  " in text:
-        text = text.replace("  ", " ")
-    return _LINES.sub("\n", text.replace(" \n", "\n")).strip()[:MAX_TEXT_CHARS]
-
-
-def _join_words(text: str) -> str:
-    """Return the words of a text with one space between them."""
-    if not text.isascii():
-        return " ".join(text.split())
-    # Where nearly all gaps are one character, this takes a third of the time.
-    text = text.translate(_ASCII_GAPS)
-    while "  " in text:
-        text = text.replace("  ", " ")
-    return text.strip(" ")
 
 
 class Parameters:

@@ -3,14 +3,13 @@
 from collections import Counter
 from collections.abc import Collection
 
+from cinder.compression import compress, decompress
 from cinder.models.job import HostState, LeaseBatch, LeaseLimits, PageLease, PageResult, PageStatus
 from cinder.store.database import (
     Query,
     Repository,
     SqlRow,
     Statement,
-    compress,
-    decompress,
     from_milliseconds,
     reads,
     writes,
