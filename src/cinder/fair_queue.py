@@ -155,7 +155,7 @@ class FairQueue:
             self.give_back(slot)
 
     def _assign_slots(self) -> None:
-        while len(self._running) < self._count:
+        while self._waiting and len(self._running) < self._count:
             parties = {slot.who.party: slot.who for slot in self._waiting}
             admitted = {party for party, who in parties.items() if self.has_room_for(who)}
             ready = [slot for slot in self._waiting if slot.who.party in admitted]

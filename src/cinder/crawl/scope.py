@@ -205,6 +205,10 @@ class CrawlScope:
             return f"{OUTSIDE}: matches no include pattern"
         return None
 
+    def best_rank(self, depth: int) -> int:
+        """Return the lowest rank that a URL can have at a depth."""
+        return depth * _RANKS_PER_DEPTH
+
     def rank(self, address: CanonicalUrl, depth: int, *, is_listed: bool = False) -> int:
         """Return the place of a URL in the order of fetches, the lowest first.
 
@@ -212,9 +216,9 @@ class CrawlScope:
         come other hosts, and URLs that a sitemap lists are behind links.
         """
         if self._is_below_start(address):
-            return depth * _RANKS_PER_DEPTH
+            return self.best_rank(depth)
         is_other_host = address.authority != self._authority
-        return depth * _RANKS_PER_DEPTH + 1 + is_other_host + 2 * is_listed
+        return self.best_rank(depth) + 1 + is_other_host + 2 * is_listed
 
     def _is_below_start(self, address: CanonicalUrl) -> bool:
         # A folder may be linked without its slash.

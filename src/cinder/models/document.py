@@ -4,6 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from enum import StrEnum
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeAlias
 
 # Why an element is hidden, in the words of the script that checks it in the browser.
@@ -112,6 +113,12 @@ class Validators:
         return bool(self.etag or self.last_modified)
 
 
+# A page's type is asked for a dozen times, and a site sends few different ones.
+@lru_cache(maxsize=64)
+def _mime_type_of(header: str) -> str:
+    return header.partition(";")[0].strip().lower()
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FetchedPage:
     """A server's response after redirects. Header names are lower-case."""
@@ -141,7 +148,7 @@ class FetchedPage:
     @property
     def content_type(self) -> str:
         """The MIME type without parameters, lower-case; empty when the server sent none."""
-        return self.headers.get("content-type", "").partition(";")[0].strip().lower()
+        return _mime_type_of(self.headers.get("content-type", ""))
 
     @property
     def validators(self) -> Validators:

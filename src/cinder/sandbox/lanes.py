@@ -75,6 +75,9 @@ def next_slot(
     shares: FairScheduler | None = None,
 ) -> LaneSlot | None:
     """Return the next job of those with room: first by caller, then by site."""
+    waiting = tuple(waiting)
+    if not waiting:
+        return None
     running = tuple(running)
     lanes = [slot.lane for slot in running]
     # Mostly the lane is full, and no other condition matters.

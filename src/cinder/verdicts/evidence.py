@@ -204,14 +204,15 @@ def _measure_pieces(body: bytes, pieces: Iterable[Piece]) -> tuple[TextAmount, i
         if name:
             continue
         for found in _TEXT.finditer(body, start, end):
-            size = found.end() - found.start(1)
+            start_of_text, end_of_text = found.span(1)
+            size = end_of_text - start_of_text
             total += size
             # An attribute that holds JSON with a `>` in it looks like text.
             is_data = size >= _MIN_SENTENCE_BYTES and (b'":' in found[1] or b"&quot;" in found[1])
             if size >= _MIN_SENTENCE_BYTES and not is_data:
                 sentences += size
             if sentences > MUCH_IN_SENTENCES or total > MUCH_TEXT:
-                return TextAmount(sentences, total), found.end()
+                return TextAmount(sentences, total), end_of_text
     return TextAmount(sentences, total), len(body)
 
 
@@ -292,16 +293,13 @@ def _pieces_from(body: bytes, start: int, budget: int) -> Generator[Piece, None,
 _HIDEABLE = re.compile(
     rb"<((?i:div|section|article|main|aside|span|p|ul|ol|table|form|nav|header|footer|figure))\s"
 )
-# Plain strings are looked for first: a pattern takes ten times as long.
-_HINTS = (
-    b" hidden",
-    b"display:none",
-    b"display: none",
-    b":hidden",
-    b": hidden",
-    b"font-size:0",
-    b":-9",
-)
+# Plain strings are looked for first, by what they share: a pattern takes ten times as long.
+_HINTS = {
+    b"hidden": (b" hidden", b":hidden", b": hidden"),
+    b"display:": (b"display:none", b"display: none"),
+    b"font-size:0": (b"font-size:0",),
+    b":-9": (b":-9",),
+}
 _HIDING = re.compile(
     rb"\shidden(?=[\s=/>])|\sstyle\s*=[^<>]*?(?:display\s*:\s*none|visibility\s*:\s*hidden|"
     rb"font-size\s*:\s*0(?![.\d])|(?:left|top|text-indent)\s*:\s*-\d{3})"
@@ -357,7 +355,15 @@ def _find_hidden(body: bytes, pieces: Sequence[Piece], end: int) -> list[re.Matc
         return []
     names = _names_hidden_by_styles(_join_pieces(body, pieces, b"style")[:_MAX_STYLE_BYTES])
     tags: dict[int, None] = {}
-    for hint in (*_HINTS, *names):
+    shown = b" ".join(
+        body[start : min(stop, end + _MAX_TAG_BYTES)]
+        for name, start, stop in pieces
+        if not name and start < end
+    )
+    hints = [hint for stem, hints in _HINTS.items() if stem in shown for hint in hints]
+    for hint in (*hints, *names):
+        if hint not in shown:
+            continue
         at = body.find(hint, 0, end + _MAX_TAG_BYTES)
         while at >= 0 and len(tags) < _MAX_HIDDEN:
             tags[body.rfind(b"<", max(0, at - _MAX_TAG_BYTES), at)] = None

@@ -371,10 +371,14 @@ class CrawlHandler:
         is_followed: bool = True,
     ) -> Iterable[NewPage]:
         """Yield the URLs that may not be in the ledger yet, or that this is a better way to."""
+        best_rank = self._scope.best_rank(depth)
         for address in addresses:
-            rank = self._scope.rank(address, depth, is_listed=is_listed)
             known_rank = self._seen.get(address.fingerprint)
-            if known_rank is not None and (not is_followed or known_rank <= rank):
+            # Most links of a page are known by a way that none at this depth is better than.
+            if known_rank is not None and (not is_followed or known_rank <= best_rank):
+                continue
+            rank = self._scope.rank(address, depth, is_listed=is_listed)
+            if known_rank is not None and known_rank <= rank:
                 continue
             page = self._pending.get(address.fingerprint)
             if page is None or (is_followed and rank < page.rank):
