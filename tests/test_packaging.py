@@ -6,6 +6,8 @@ import tomllib
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 from cinder import __version__
 from cinder.config.settings import Settings
 
@@ -56,3 +58,8 @@ def test_the_bundle_is_of_this_version_and_starts_what_it_holds() -> None:
     assert (ROOT / server["entry_point"]).is_file()
     assert server["mcp_config"]["args"][-2:] == ["cinder", "mcp"]
     assert MANIFEST["compatibility"]["runtimes"]["python"] == PROJECT["requires-python"]
+
+
+@pytest.mark.parametrize("file", ["scripts/build-bundle", "Dockerfile", ".dockerignore"])
+def test_whatever_builds_cinder_elsewhere_takes_along_what_compiles_it(file: str) -> None:
+    assert "hatch_build.py" in (ROOT / file).read_text()
