@@ -1,4 +1,5 @@
 import asyncio
+import json
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -13,7 +14,7 @@ from cinder.models.document import FetchSource
 from cinder.models.request import CachePolicy, Mode, RenderOptions, ScrapeRequest
 from tests.browser.conftest import LOOPBACK, RESOLVER, Visitor, in_browser
 from tests.site import Site
-from tests.site.scripted import LATE_DATA
+from tests.site.scripted import LATE_BY, LATE_DATA
 
 
 def waiting(parts: BrowserParts, **changes: Any) -> BrowserParts:
@@ -68,6 +69,42 @@ async def test_content_that_arrives_late_is_waited_for(visitor: Visitor) -> None
     patient = replace(visitor, parts=waiting(visitor.parts, network_idle_seconds=1.0))
     page = await patient.visit("/late?after=50")
     assert page.body.decode().count("<h2>Story") == len(LATE_DATA["items"])
+
+
+@in_browser
+@pytest.mark.parametrize("path", LATE_BY)
+async def test_content_is_waited_for_by_whatever_way_it_comes(visitor: Visitor, path: str) -> None:
+    patient = replace(visitor, parts=waiting(visitor.parts, network_idle_seconds=1.0))
+    page = await patient.visit(f"/{path}")
+    assert b"<p>Story" in page.body
+
+
+# With these, only a page that is found quiet is read before the test's timeout.
+ENDLESS = {"network_idle_seconds": 200, "max_wait_seconds": 200, "stable_rounds": 10_000}
+
+
+@in_browser
+@pytest.mark.parametrize("path", ["/article", "/late?after=50", "/late-by-frames", "/moves-on"])
+async def test_a_quiet_page_is_read_at_once(visitor: Visitor, path: str) -> None:
+    endless = replace(visitor, parts=waiting(visitor.parts, **ENDLESS))
+    page = await endless.visit(path)
+    assert page.status_code == 200
+
+
+@in_browser
+async def test_a_page_does_not_see_that_its_timers_are_watched(visitor: Visitor) -> None:
+    page = await visitor.visit("/timers")
+    found = json.loads(page.body.decode().partition('id="found">')[2].partition("<")[0])
+    assert found == [
+        ["setTimeout", 1, True],
+        ["setInterval", 1, True],
+        ["clearTimeout", 0, True],
+        ["requestAnimationFrame", 1, True],
+        ["Worker", 1, True],
+        True,
+        ["first", "second"],
+        "number",
+    ]
 
 
 @in_browser

@@ -18,7 +18,7 @@ from cinder.browser.launcher import LaunchSettings
 from cinder.browser.worker import BrowserContext, BrowserWorker, BrowserWorkerLimits, ContextPurpose
 from cinder.errors import BrowserCrashed, BrowserUnavailable, CinderError, ScrapeFailed
 from cinder.fetch.base import FetchTask
-from cinder.models.request import Action, ActionType, ProxyTier, RenderOptions
+from cinder.models.request import Action, ActionType, Format, ProxyTier, RenderOptions
 from cinder.services.scraping.outcome import ScrapeOutcome
 from tests.browser.conftest import browser_settings, clear_memory
 from tests.browser.processes import (
@@ -348,6 +348,91 @@ async def test_pages_of_a_caller_share_a_context_and_find_nothing_in_it(
         assert 'Found: ["",0,0,"",2,0,0]' in text
     assert await current_context(runtime) is context
     assert len(runtime.browsers()) == 1
+
+
+async def current_tab(runtime: Runtime, purpose: ContextPurpose = CALLER) -> str:
+    """Return the id of the tab that the next page would be in."""
+    async with runtime.pool.borrow_tab(purpose) as opened:
+        opened.is_tidy = opened.is_as_configured = True
+        return opened.tab.frame_id
+
+
+async def test_pages_of_a_caller_share_a_tab_that_is_empty_between_them(
+    runtime: Runtime, website: Site
+) -> None:
+    tab = await current_tab(runtime)
+    for path in ("/marks", "/ticks", "/asks-to-stay", "/pushes", "/grows"):
+        await render(runtime, a_task(website, path))
+        async with runtime.pool.borrow_tab(CALLER) as opened:
+            left = await opened.tab.evaluate(
+                "[location.href, document.documentElement.outerHTML, window.length]"
+            )
+            opened.is_tidy = opened.is_as_configured = True
+        assert left == ["about:blank", "<html><head></head><body></body></html>", 0]
+        assert opened.tab.frame_id == tab
+
+
+async def test_the_storage_of_every_origin_is_cleared_in_a_kept_tab(
+    runtime: Runtime, website: Site, elsewhere: Site
+) -> None:
+    tab = await current_tab(runtime)
+    for site in (website, elsewhere, website, elsewhere):
+        text = await render(runtime, a_task(site, "/marks"))
+        assert 'Found: ["",0,0,"",2,0,0]' in text
+    assert await current_tab(runtime) == tab
+
+
+async def test_another_caller_gets_another_tab(runtime: Runtime) -> None:
+    tab = await current_tab(runtime)
+    assert await current_tab(runtime, ContextPurpose(caller="other")) != tab
+
+
+@pytest.mark.parametrize(
+    ("path", "change"),
+    [
+        ("/one-alert", {}),
+        ("/article", {"screenshot": Format.FULL_SCREENSHOT}),
+    ],
+)
+async def test_a_page_that_may_have_changed_its_tab_takes_it_with_it(
+    runtime: Runtime, website: Site, path: str, change: dict[str, object]
+) -> None:
+    tab = await current_tab(runtime)
+    await render(runtime, replace(a_task(website, path), **change))  # type: ignore[arg-type] # fields of a task
+    assert await current_tab(runtime) != tab
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"render": RenderOptions(mobile=True)},
+        {"headers": (("Accept-Language", "de"), ("User-Agent", "Ember/1"), ("X-Word", "ash"))},
+        {"wants_images": True},
+        {"may_land": lambda _: True},
+    ],
+)
+async def test_nothing_of_how_a_page_was_requested_is_left_in_its_tab(
+    runtime: Runtime, website: Site, change: dict[str, object]
+) -> None:
+    task = a_task(website, "/who-am-i")
+    before = await render(runtime, task)
+    headers = website.pages.headers["/who-am-i"]
+    tab = await current_tab(runtime)
+    await render(runtime, replace(task, **change))  # type: ignore[arg-type] # fields of a task
+    assert await render(runtime, task) == before
+    assert website.pages.headers["/who-am-i"] == headers
+    assert await current_tab(runtime) == tab
+
+
+async def test_a_kept_tab_whose_process_ended_is_replaced(runtime: Runtime, website: Site) -> None:
+    await render(runtime, a_task(website, "/article"))
+    await current_tab(runtime)
+    [browser] = runtime.browsers()
+    for renderer in renderers_of(browser.pid):
+        renderer.kill()
+    await until(lambda: renderers_of(browser.pid) == [])
+    page = await BrowserFetcher(ProxyTier.BASIC, runtime.parts).fetch(a_task(website, "/article"))
+    assert b"Ember care" in page.body
 
 
 async def test_another_caller_gets_another_context(runtime: Runtime) -> None:

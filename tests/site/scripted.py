@@ -181,6 +181,45 @@ MARKS = """<!doctype html><title>Marks</title><p id="found"></p><script>(async (
   });
 })()</script>"""
 
+# What brings a page's text 300 ms after it has loaded, without a request.
+_LATE_WAYS = {
+    "timer": "setTimeout(show, 300)",
+    "timer-in-words": "setTimeout(show, '300')",
+    "timers": "setTimeout(() => setTimeout(() => setTimeout(show, 100), 100), 100)",
+    "interval": "let count = 0; const id = setInterval(() => {"
+    " if (++count == 6) { clearInterval(id); show() } }, 50)",
+    "frames": "const start = performance.now(); const draw = () =>"
+    " performance.now() - start > 300 ? show() : requestAnimationFrame(draw); draw()",
+    "idle": "const start = performance.now(); const work = () =>"
+    " performance.now() - start > 300 ? show() : requestIdleCallback(work); work()",
+    "animation": "document.querySelector('h1').animate([{ opacity: 0 }, { opacity: 1 }], 300)"
+    ".onfinish = show",
+    "task": "scheduler.postTask(show, { delay: 300 })",
+    "abort": "AbortSignal.timeout(300).onabort = show",
+    "worker": "new Worker(URL.createObjectURL(new Blob(["
+    "'setTimeout(() => postMessage(1), 300)']))).onmessage = show",
+    "frame": "document.body.append(Object.assign(document.createElement('iframe'),"
+    " { srcdoc: '<script>setTimeout(() => parent.show(), 300)</' + 'script>' }))",
+}
+LATE_BY = {
+    f"late-by-{way}": f"""<!doctype html><title>Late</title><h1>News</h1><script>
+function show() {{ document.body.insertAdjacentHTML('beforeend', '<p>Story') }}
+addEventListener('load', () => {{ {script} }})</script>"""
+    for way, script in _LATE_WAYS.items()
+}
+
+# Tells what a page can see of the functions that its timers are made with.
+TIMERS = """<!doctype html><title>Timers</title><p id="found"></p><script>
+const names = ['setTimeout', 'setInterval', 'clearTimeout', 'requestAnimationFrame', 'Worker'];
+const found = names.map(name => [window[name].name, window[name].length,
+  /native code/.test(Function.prototype.toString.call(window[name]))]);
+class Own extends Worker {}
+found.push(new Own('data:text/javascript,1') instanceof Own);
+setTimeout((...values) => { document.getElementById('found').textContent =
+  JSON.stringify([...found, values, typeof setTimeout(() => {}, { valueOf: () => 1e6 })]) },
+  10, 'first', 'second');
+</script>"""
+
 # Keeps its process busy once it is left.
 LINGERS = """<title>Lingers</title><p>Before</p>
 <script>addEventListener('pagehide', () => { while (true); })</script>"""
@@ -189,6 +228,8 @@ SCRIPTED = {
     "marks": MARKS,
     "lingers": LINGERS,
     "late": LATE,
+    "timers": TIMERS,
+    **LATE_BY,
     "form": FORM,
     "who-am-i": WHO_AM_I,
     "pictures": PICTURES,

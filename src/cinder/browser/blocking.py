@@ -12,8 +12,9 @@ from pathlib import Path
 import structlog
 from structlog.typing import FilteringBoundLogger
 
-from cinder.browser.cdp import CdpMessage, CdpSession, ConnectionClosed
+from cinder.browser.cdp import CdpMessage, ConnectionClosed
 from cinder.browser.identity import CallerHeaders
+from cinder.browser.tab import Tab
 from cinder.models.url import host_and_port
 
 _COSMETIC = re.compile(r"#[@?$%]*#")
@@ -337,8 +338,8 @@ class Interception:
         self.refused_landing: str | None = None
         """The first URL that the tab tried to navigate to and is not allowed."""
 
-    async def attach_to(self, session: CdpSession, frame_id: str) -> None:
-        """Intercept the requests that need it: each costs a round trip."""
+    def commands(self) -> list[tuple[str, CdpMessage]]:
+        """Return the commands that pause the requests to decide about: each costs a round trip."""
         patterns = []
         if self._blocks_pictures:
             patterns += [{"resourceType": kind} for kind in _IMAGE_RESOURCE]
@@ -346,6 +347,11 @@ class Interception:
             patterns.append({"urlPattern": f"{self._headers.origin}/*"})
         if self._may_land is not None:
             patterns.append({"resourceType": _DOCUMENT_RESOURCE})
+        return [("Fetch.enable", {"patterns": patterns})] if patterns else []
+
+    def attach_to(self, tab: Tab) -> None:
+        """Decide about the paused requests of a tab."""
+        session, frame_id = tab.session, tab.frame_id
 
         def decide(event: CdpMessage) -> None:
             request, url = {"requestId": event["requestId"]}, event["request"]["url"]
@@ -367,6 +373,4 @@ class Interception:
                     change = self._headers.change(event["request"])
                     session.post("Fetch.continueRequest", **request, **change)
 
-        if patterns:
-            session.on("Fetch.requestPaused", decide)
-            await session.send("Fetch.enable", patterns=patterns)
+        tab.on("Fetch.requestPaused", decide)

@@ -83,6 +83,11 @@ class CdpSession:
             if self._closed_because is None:
                 listener(params)
 
+    @property
+    def is_open(self) -> bool:
+        """Whether commands can be sent."""
+        return self._closed_because is None
+
     def close(self, reason: str) -> None:
         """Fail all pending and future commands: the target is gone."""
         if self._closed_because is not None:

@@ -97,6 +97,7 @@ class BrowserFetcher:
                 opened.proxy_credentials.exit = exit_
                 page = await self._visit(opened, task)
                 opened.is_tidy = True
+                opened.is_as_configured = task.screenshot is None
                 return page if exit_ is None else replace(page, proxy_number=exit_.proxy.number)
         except ConnectionClosed as error:
             raise BrowserCrashed(self._ended) from error
@@ -129,9 +130,13 @@ class BrowserFetcher:
             blocked=self._parts.blocking.parameters(
                 task.url, block_ads=task.render.block_ads, block_pictures=not wants_pictures
             ),
+            wait=self._parts.visit.wait,
+            # Wrapped functions would show a page that it is watched.
+            question=None if self._tier is ProxyTier.STEALTH else opened.question,
         )
-        visit = Visit(opened.tab, task, self._parts.visit, opened.proxy_credentials)
         try:
+            await opened.configure(configuration.commands())
+            visit = Visit(opened.tab, task, self._parts.visit, opened.proxy_credentials)
             return await visit.run(configuration, self.name)
         except ConnectionClosed as error:
             failure = opened.worker.failure or opened.tab.failure

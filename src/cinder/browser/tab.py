@@ -87,10 +87,13 @@ def read_script(name: str) -> str:
 # A page that keeps opening dialogs would never finish.
 _MAX_DIALOGS = 20
 _MAX_LOADS_KEPT = 50
+_MAX_IN_FLIGHT = 10_000
 
 # cinder's scripts run in an isolated world: they see the page's tree, but not its changes to
 # globals.
 _WORLD = "cinder"
+_EMPTY_PAGE = "about:blank"
+_EMPTYING_TRIES = 5
 # Responses without a page: a browser stays on the current one.
 _NO_PAGE = (204, 205)
 _WITHIN_PAGE = ("sameDocument", "historySameDocument")
@@ -160,6 +163,9 @@ class Tab:
         self._answers: dict[str, PageResponse] = {}
         self._load_errors: dict[str, str] = {}
         self._redirects: dict[str, tuple[int, str]] = {}
+        self._in_flight: set[str] = set()
+        self._network_used_at = 0.0
+        self._has_socket = False
         self.is_leaving = False
         """Whether the tab is navigating to another page."""
         self._dialogs = 0
@@ -179,11 +185,24 @@ class Tab:
             "Network.dataReceived": self._on_data,
             "Network.responseReceived": self._on_response,
             "Network.responseReceivedExtraInfo": self._on_redirect,
+            "Network.loadingFinished": self._on_loaded,
             "Network.loadingFailed": self._on_load_error,
+            "Network.webSocketCreated": self._on_socket,
             "Inspector.targetCrashed": lambda _: self.fail(BrowserCrashed(_CRASH)),
         }
+        self._stop_listening: list[Callable[[], None]] = []
         for event, listener in listeners.items():
-            session.on(event, listener)
+            self.on(event, listener)
+
+    def on(self, event: str, listener: Callable[[CdpMessage], None]) -> None:
+        """Add a listener for the events of a name, until the tab is released."""
+        self._stop_listening.append(self.session.on(event, listener))
+
+    def release(self) -> None:
+        """Follow no more events: the session is for another page."""
+        for stop in self._stop_listening:
+            stop()
+        self._stop_listening.clear()
 
     # Events
 
@@ -194,6 +213,8 @@ class Tab:
             self.page_id = event["loaderId"]
             self.is_leaving = False
             self._reached = _last_loads(self._reached)
+            self._in_flight &= {self.page_id}
+            self._has_socket = False
         self._reached.setdefault(event["loaderId"], set()).add(event["name"])
         self._notify()
 
@@ -209,6 +230,9 @@ class Tab:
         self._notify()
 
     def _on_request(self, event: CdpMessage) -> None:
+        # Nothing comes of a ping, and it may outlive its page.
+        if event.get("type") != "Ping" and len(self._in_flight) < _MAX_IN_FLIGHT:
+            self._in_flight.add(event["requestId"])
         if event.get("type") != "Document":
             return
         url = event["request"]["url"]
@@ -258,7 +282,16 @@ class Tab:
                 headers.get("location", "")[: MAX_URL_LENGTH + 1],
             )
 
+    def _on_loaded(self, event: CdpMessage) -> None:
+        self._in_flight.discard(event["requestId"])
+        self._network_used_at = asyncio.get_running_loop().time()
+        self._notify()
+
+    def _on_socket(self, _: CdpMessage) -> None:
+        self._has_socket = True
+
     def _on_load_error(self, event: CdpMessage) -> None:
+        self._on_loaded(event)
         # The id of a page's own request is the id of its load.
         if event.get("type") == "Document":
             self._load_errors = _last_loads(self._load_errors)
@@ -310,6 +343,16 @@ class Tab:
         return event in self._reached.get(self.page_id, ())
 
     @property
+    def awaits_data(self) -> bool:
+        """Whether the page waits for responses, or has a socket over which data may come."""
+        return bool(self._in_flight) or self._has_socket
+
+    @property
+    def network_used_at(self) -> float:
+        """When the last request ended, in the event loop's time."""
+        return self._network_used_at
+
+    @property
     def answer(self) -> PageResponse | None:
         """The server's response for the current page."""
         return self._answers.get(self.page_id)
@@ -347,24 +390,79 @@ class Tab:
             # Wait for this page even if its scripts have already navigated to the next.
             await self.wait_until(lambda: "init" in self._reached.get(loader, ()))
 
+    @property
+    def is_plain(self) -> bool:
+        """Whether the pages did nothing to the tab that a navigation might not undo."""
+        return not (self.failure or self.files_met or self.opened_windows or self._dialogs)
+
+    async def leave_page(self) -> None:
+        """Replace the page by an empty one without a name or a history.
+
+        Raises:
+            CommandFailed: the browser refused to.
+            ConnectionClosed: the tab is gone, or is leaving the empty page.
+        """
+        if not self.pages_asked_for:
+            return
+        result = await self.session.send("Page.navigate", url=_EMPTY_PAGE)
+        loader = str(result.get("loaderId"))
+        await self.wait_until(lambda: "init" in self._reached.get(loader, ()))
+        for _ in range(_EMPTYING_TRIES):
+            _, _, history = await asyncio.gather(
+                self.session.send("Runtime.evaluate", expression="window.name = ''"),
+                self.session.send("Page.resetNavigationHistory"),
+                self.session.send("Page.getNavigationHistory"),
+            )
+            # The browser's main process may learn of the navigation later than the renderer.
+            if [entry["url"] for entry in history["entries"]] == [_EMPTY_PAGE]:
+                break
+        else:
+            raise ConnectionClosed("The tab has a history")
+        if self.page_id != loader or self.is_leaving or not self.is_plain:
+            raise ConnectionClosed("The tab is not empty")
+
+    async def call(self, name: str, *arguments: object) -> Any:
+        """Call the function in one of cinder's scripts. Any: its result.
+
+        Raises:
+            ScriptFailed: it threw, or the page was replaced meanwhile.
+        """
+        try:
+            return read_result(await (await self.start(name, *arguments)))
+        except CommandFailed as error:
+            self._world = None
+            raise ScriptFailed(str(error)) from error
+
+    async def start(self, name: str, *arguments: object) -> "asyncio.Future[CdpMessage]":
+        """Start what `call` calls; `wait_until` checks its condition when it ends.
+
+        Raises:
+            CommandFailed: it cannot be started: the page is being replaced.
+        """
+        # The text is the same for each page, so that Chromium compiles it once.
+        running = self.session.post(
+            "Runtime.callFunctionOn",
+            functionDeclaration=read_script(name),
+            arguments=[{"value": argument} for argument in arguments],
+            executionContextId=await self._enter_world(),
+            returnByValue=True,
+            awaitPromise=True,
+        )
+        running.add_done_callback(lambda _: self._notify())
+        return running
+
     async def evaluate(self, script: str) -> Any:
         """Run a script in the isolated world and return its value. Any: the script's result.
 
         Raises:
             ScriptFailed: it threw, or the page was replaced meanwhile.
         """
-        loader = self.page_id
         try:
-            if self._world is None or self._world[0] != loader:
-                world = await self.session.send(
-                    "Page.createIsolatedWorld", frameId=self.frame_id, worldName=_WORLD
-                )
-                self._world = (loader, world["executionContextId"])
             return read_result(
                 await self.session.send(
                     "Runtime.evaluate",
                     expression=script,
-                    contextId=self._world[1],
+                    contextId=await self._enter_world(),
                     returnByValue=True,
                     awaitPromise=True,
                 )
@@ -372,6 +470,16 @@ class Tab:
         except CommandFailed as error:
             self._world = None
             raise ScriptFailed(str(error)) from error
+
+    async def _enter_world(self) -> int:
+        """Return the id of the isolated world of the current page."""
+        loader = self.page_id
+        if self._world is None or self._world[0] != loader:
+            world = await self.session.send(
+                "Page.createIsolatedWorld", frameId=self.frame_id, worldName=_WORLD
+            )
+            self._world = (loader, world["executionContextId"])
+        return self._world[1]
 
 
 def _last_loads(by_load: dict[str, T]) -> dict[str, T]:

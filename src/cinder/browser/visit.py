@@ -1,11 +1,13 @@
-"""A visit: one page in one tab, from configuring the tab to reading the page."""
+"""A visit: one page in one tab, from its configuration to reading the page."""
 
 import asyncio
 import base64
 import re
 import secrets
+from collections.abc import Awaitable, Callable
 from contextlib import suppress
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any
 
 from cinder.browser.actions import ActionLimits, ActionRunner, capture_full_page, capture_viewport
@@ -21,9 +23,14 @@ from cinder.browser.tab import (
     error_of_net_code,
     page_too_large,
     read_script,
-    script_call,
 )
-from cinder.browser.waiting import WaitPolicy, pause, wait_for_load, wait_until_stable
+from cinder.browser.waiting import (
+    WaitPolicy,
+    pause,
+    timers_script,
+    wait_for_load,
+    wait_until_stable,
+)
 from cinder.egress.credentials import ProxyCredentials
 from cinder.errors import (
     ActionFailed,
@@ -99,10 +106,33 @@ class TabConfiguration:
     interception: Interception
     blocked: dict[str, Any]
     """The parameters of `Network.setBlockedURLs`. Any: the protocol's JSON."""
+    wait: WaitPolicy
+    question: str | None
+    """The event that asks pages about their timers; None for pages that could tell."""
+
+    def commands(self) -> list[tuple[str, dict[str, Any]]]:
+        """Return the commands that configure a tab. Any: the protocol's JSON."""
+        return [
+            ("Page.enable", {}),
+            ("Page.setLifecycleEventsEnabled", {"enabled": True}),
+            ("Inspector.enable", {}),
+            ("Network.enable", _BUFFER),
+            ("Network.setBlockedURLs", self.blocked),
+            ("Page.addScriptToEvaluateOnNewDocument", {"source": self._first_script()}),
+            *self.identity.commands(),
+            *self.interception.commands(),
+        ]
+
+    def _first_script(self) -> str:
+        """Return what runs in every page before its own scripts."""
+        scripts = [read_script("before_page")]
+        if self.question is not None:
+            scripts.append(timers_script(self.question, self.wait))
+        return ";\n".join(scripts)
 
 
 class Visit:
-    """One page in one tab."""
+    """One page in one tab, which is configured for it."""
 
     def __init__(
         self,
@@ -133,7 +163,8 @@ class Visit:
 
     async def _run(self, configuration: TabConfiguration, strategy: str) -> FetchedPage:
         self._tab.max_document_bytes = self._settings.max_body_bytes
-        await self._configure(configuration)
+        configuration.interception.attach_to(self._tab)
+        await configuration.headers.set_cookies(self._tab.session)
         try:
             await self._navigate()
         except NoPage as no_page:
@@ -143,7 +174,7 @@ class Visit:
         if wait_ms := self._task.render.wait_for_ms:
             await pause(self._tab, wait_ms / 1000)
         else:
-            await wait_until_stable(self._tab, self._settings.wait)
+            await wait_until_stable(self._tab, self._settings.wait, configuration.question)
         runner = ActionRunner(
             self._tab,
             self._settings.wait,
@@ -180,33 +211,6 @@ class Visit:
         """Raise an error if the tab tried to navigate to a URL that is not allowed."""
         if (target := configuration.interception.refused_landing) is not None:
             raise RedirectRefused(self._task.url, target) from cause
-
-    async def _configure(self, configuration: TabConfiguration) -> None:
-        """Apply identity and limits; the commands are sent together, to save round trips."""
-        commands: list[tuple[str, dict[str, Any]]] = [
-            ("Page.enable", {}),
-            ("Page.setLifecycleEventsEnabled", {"enabled": True}),
-            ("Inspector.enable", {}),
-            ("Network.enable", _BUFFER),
-            ("Network.setBlockedURLs", configuration.blocked),
-            ("Page.addScriptToEvaluateOnNewDocument", {"source": read_script("before_page")}),
-            *configuration.identity.commands(),
-        ]
-
-        async def send(command: str, arguments: dict[str, Any]) -> None:
-            try:
-                await self._tab.session.send(command, **arguments)
-            except CommandFailed as error:
-                # Headers in the settings may be secret; the parameters of Emulation are not.
-                shown = f" of {arguments}" if command.startswith("Emulation.") else ""
-                raise ScrapeFailed(
-                    f"The browser cannot be set up as the settings want: {command}{shown} fails: "
-                    f"{error}"
-                ) from error
-
-        await asyncio.gather(*(send(name, arguments) for name, arguments in commands))
-        await configuration.headers.set_cookies(self._tab.session)
-        await configuration.interception.attach_to(self._tab.session, self._tab.frame_id)
 
     async def _navigate(self) -> None:
         try:
@@ -290,7 +294,7 @@ class Visit:
             room = MAX_UNSEEN_PARTS * (len(mark) + MAX_PATH_CHARS) + self._settings.max_body_bytes
             # An action may have opened a dialog for what it shows.
             keeps_overlays = bool(self._task.render.actions)
-            taken = await self._evaluate(script_call("seen_html", mark, room, keeps_overlays))
+            taken = await self._call("seen_html", mark, room, keeps_overlays)
             if taken.get("isMostlyUnseen"):
                 self._warnings.append(
                     "Most of the page's text is out of a visitor's sight in the browser; it was "
@@ -333,9 +337,16 @@ class Visit:
 
     async def _evaluate(self, script: str) -> Any:
         """Run a script, again if the page is replaced meanwhile. Any: its result."""
+        return await self._repeat(partial(self._tab.evaluate, script))
+
+    async def _call(self, name: str, *arguments: object) -> Any:
+        """Call a function, again if the page is replaced meanwhile. Any: its result."""
+        return await self._repeat(partial(self._tab.call, name, *arguments))
+
+    async def _repeat(self, read: Callable[[], Awaitable[Any]]) -> Any:
         for attempt in range(_READ_TRIES):
             try:
-                return await self._tab.evaluate(script)
+                return await read()
             except ScriptFailed as error:
                 if attempt == _READ_TRIES - 1:
                     raise ScrapeFailed(f"The page cannot be read: {error}") from error
@@ -350,7 +361,7 @@ class Visit:
                 "Network.getResponseBody", requestId=answer.request_id
             )
         except CommandFailed:
-            taken = await self._evaluate(script_call("outer_html", None, limit))
+            taken = await self._call("outer_html", None, limit)
             html = taken.get("html")
             return self._encode(None if html is None else str(html)), "text/html"
         is_text = not got["base64Encoded"]
@@ -367,7 +378,7 @@ class Visit:
         if self._task.wants_styles:
             arguments = (BRAND_ROLES, BUTTON, BUTTONS, MAX_BUTTONS, BRAND_STYLES)
             with suppress(ScriptFailed):
-                samples = await self._tab.evaluate(script_call("brand_styles", *arguments))
+                samples = await self._tab.call("brand_styles", *arguments)
         return samples if isinstance(samples, dict) else None
 
     async def _capture(self) -> Media | None:

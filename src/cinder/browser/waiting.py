@@ -1,10 +1,15 @@
-"""Waits for a page to be complete: the network is idle and the text stops changing."""
+"""Waits for a page to be complete: nothing changes in it, and nothing is due that may change it.
+
+Where that cannot be told, the network has to be idle and the text to stop changing.
+"""
 
 import asyncio
 from contextlib import suppress
 from dataclasses import dataclass
+from functools import partial
 
-from cinder.browser.tab import ScriptFailed, Tab
+from cinder.browser.cdp import CdpMessage, CommandFailed
+from cinder.browser.tab import ScriptFailed, Tab, read_result, script_call
 
 # The length of the page's text without hidden elements. Unlike innerText it needs no layout.
 _TEXT_LENGTH = """
@@ -19,6 +24,10 @@ _TEXT_LENGTH = """
 """
 
 
+# Chromium's event for an idle network comes so long after the last response.
+_NETWORK_IDLE_SECONDS = 0.5
+# Longer than what a page may do without a timer or a request: a frame, or a promise.
+_QUIET_SECONDS = 0.1
 # How many automatic navigations are followed.
 _MAX_PAGES = 5
 
@@ -38,6 +47,21 @@ class WaitPolicy:
     """How long an action waits for its element to appear, or to be uncovered."""
     script_seconds: float = 30
     """How long a caller's script may run."""
+
+    @property
+    def soon_seconds(self) -> float:
+        """How long after the last response a change of the text is still waited for."""
+        return _NETWORK_IDLE_SECONDS + self.stable_rounds * self.check_interval_seconds
+
+
+def timers_script(question: str, policy: WaitPolicy) -> str:
+    """Return the script for new pages that `wait_until_stable` asks about their timers.
+
+    Args:
+        question: the name of the event that asks, which the pages do not know.
+        policy: the policy of the wait.
+    """
+    return script_call("timers", question, round(policy.soon_seconds * 1000))
 
 
 class TextWatch:
@@ -82,16 +106,23 @@ async def wait_for_load(tab: Tab, policy: WaitPolicy) -> bool:
     return False
 
 
-async def wait_until_stable(tab: Tab, policy: WaitPolicy) -> None:
-    """Wait until the network is idle and the text stops changing, within limits.
+async def wait_until_stable(tab: Tab, policy: WaitPolicy, question: str | None = None) -> None:
+    """Wait until the page is quiet, or the network idle and the text unchanged, within limits.
 
     Automatic navigations to other pages are followed.
+
+    Args:
+        tab: the tab.
+        policy: the limits.
+        question: the event of `timers_script`; without it, no page is found quiet.
     """
     if not policy.smart_wait:
         return
     with suppress(TimeoutError):
         async with asyncio.timeout(policy.network_idle_seconds):
-            await tab.wait_until(lambda: tab.has_reached("networkIdle"))
+            if question is not None and await _wait_until_quiet(tab, policy, question):
+                return
+            await tab.wait_until(partial(_is_idle, tab))
     deadline = asyncio.get_running_loop().time() + policy.max_wait_seconds
     for _ in range(_MAX_PAGES):
         page_id, watch = tab.page_id, TextWatch(policy)
@@ -107,6 +138,40 @@ async def wait_until_stable(tab: Tab, policy: WaitPolicy) -> None:
                     await asyncio.sleep(policy.check_interval_seconds)
         if not _has_left(tab, page_id) or not await wait_for_load(tab, policy):
             return
+
+
+async def _wait_until_quiet(tab: Tab, policy: WaitPolicy, question: str) -> bool:
+    """Return whether the page became quiet before its network was idle.
+
+    A quiet page has not changed for a while, waits for no data, and has no timers or other
+    work that would change it as long as it would be waited for.
+    """
+    limit_ms = round(policy.network_idle_seconds * 1000)
+    quiet_ms = round(_QUIET_SECONDS * 1000)
+    clock = asyncio.get_running_loop().time
+    while not _is_idle(tab):
+        page_id = tab.page_id
+        try:
+            watch = await tab.start("quiet", question, quiet_ms, limit_ms)
+            await tab.wait_until(partial(_has_ended, watch, tab))
+            if not watch.done():
+                return False
+            is_quiet = read_result(watch.result())
+        except (ScriptFailed, CommandFailed):  # another page is replacing this one
+            return False
+        is_resting = not tab.awaits_data and clock() - tab.network_used_at >= _QUIET_SECONDS
+        if is_quiet and is_resting and not _has_left(tab, page_id):
+            return True
+        await tab.wait_until(lambda: _is_idle(tab) or not tab.awaits_data)
+    return False
+
+
+def _is_idle(tab: Tab) -> bool:
+    return tab.has_reached("networkIdle")
+
+
+def _has_ended(watch: asyncio.Future[CdpMessage], tab: Tab) -> bool:
+    return watch.done() or _is_idle(tab)
 
 
 def _has_left(tab: Tab, page_id: str) -> bool:

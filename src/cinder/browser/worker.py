@@ -1,9 +1,11 @@
 """A browser worker: one Chromium on one profile, its contexts, tabs and proxy authentication."""
 
 import asyncio
+import secrets
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from time import monotonic
 from typing import Protocol
@@ -49,9 +51,11 @@ class BrowserContext:
     proxy_credentials: ProxyCredentials
     anchor: CdpSession
     visits: int = 0
+    kept: "WorkerTab | None" = None
+    """The tab of the page before, which is empty now."""
 
     async def clear(self, browser: CdpSession, origins: Iterable[str]) -> None:
-        """Delete the data of these origins, after their page's tab is closed.
+        """Delete the data of these origins, after their page is gone from its tab.
 
         Raises:
             CommandFailed: the browser cannot delete it.
@@ -111,6 +115,8 @@ async def authenticate_to_proxy(session: CdpSession, proxy_credentials: ProxyCre
 _log: FilteringBoundLogger = structlog.get_logger()
 
 _POLL_SECONDS = 0.05
+# Chromium deletes the sessionStorage of tabs only with that of all origins.
+_ALL_ORIGINS = ("",)
 _CLEARING_SECONDS = 1
 _LOG_NAME = "chromium.log"
 _LOG_TAIL_CHARS = 600
@@ -370,13 +376,20 @@ class BrowserWorker:
             )
         context.visits += 1
         try:
+            opened, context.kept = context.kept, None
+            if opened is not None and opened.tab.session.is_open:
+                opened.tab = self._follow(opened.tab.session, opened.tab.frame_id)
+                opened.is_tidy = opened.is_as_configured = False
+                return opened
             session, target_id = await self._create_target(context.id)
         except BaseException:
             context.proxy_credentials.revoke()
             raise
-        tab = self._tabs[session.id] = Tab(session, target_id)
         return WorkerTab(
-            tab=tab, worker=self, proxy_credentials=context.proxy_credentials, context=context
+            tab=self._follow(session, target_id),
+            worker=self,
+            proxy_credentials=context.proxy_credentials,
+            context=context,
         )
 
     async def open_own_tab(self, purpose: ContextPurpose) -> "WorkerTab":
@@ -397,6 +410,21 @@ class BrowserWorker:
         target_id = str(created["targetId"])
         return await self._attach(target_id), target_id
 
+    def _follow(self, session: CdpSession, target_id: str) -> Tab:
+        tab = self._tabs[session.id] = Tab(session, target_id)
+        return tab
+
+    async def attach_anew(self, tab: Tab) -> Tab:
+        """Return the tab with a new session: what was set up in the old one ends with it.
+
+        Raises:
+            CommandFailed: the tab is gone.
+            ConnectionClosed: the browser has ended.
+        """
+        self._tabs.pop(tab.session.id, None)
+        await self.browser.send("Target.detachFromTarget", sessionId=tab.session.id)
+        return self._follow(await self._attach(tab.frame_id), tab.frame_id)
+
     async def _attach(self, target_id: str) -> CdpSession:
         attached = await self.browser.send(
             "Target.attachToTarget", targetId=target_id, flatten=True
@@ -407,7 +435,7 @@ class BrowserWorker:
         self, session: CdpSession, target_id: str, proxy_credentials: ProxyCredentials
     ) -> "WorkerTab":
         await authenticate_to_proxy(session, proxy_credentials)
-        tab = self._tabs[session.id] = Tab(session, target_id)
+        tab = self._follow(session, target_id)
         return WorkerTab(tab=tab, worker=self, proxy_credentials=proxy_credentials)
 
     async def adopt_tab(self, proxy_credentials: ProxyCredentials) -> "WorkerTab":
@@ -432,7 +460,7 @@ class BrowserWorker:
             raise BrowserUnavailable("The browser started and opened no window") from error
 
     async def close_tab(self, opened: "WorkerTab") -> None:
-        """Close a tab, and its context unless the caller's next page may use it.
+        """Close a tab and its context, unless the caller's next page may use them.
 
         A browser that fails to is condemned.
         """
@@ -455,20 +483,33 @@ class BrowserWorker:
         self.idle_since = monotonic()
 
     async def _clear(self, opened: "WorkerTab", context: BrowserContext) -> bool:
-        """Close a tab and clear its context; return whether the context can be used again."""
+        """Clear a context and its tab; return whether the context can be used again."""
         tab, limit = opened.tab, self._limits.max_memory_bytes
         is_fresh = context.visits < self._limits.max_pages_in_context
-        if not opened.is_tidy or context.purpose.caller is None or not is_fresh:
+        is_private = context.purpose.caller is None
+        if not opened.is_tidy or is_private or not is_fresh or tab.has_foreign_frames:
             return False
         if limit is not None and await self._process.private_bytes() >= limit // 2:
             return False
         try:
             async with asyncio.timeout(_CLEARING_SECONDS):
-                await self.browser.send("Target.closeTarget", targetId=tab.frame_id)
-                await tab.closed.wait()
-                await context.clear(self.browser, tab.origins)
+                # The back-forward cache of a remote browser may keep the page.
+                keeps_tab = opened.is_as_configured and tab.is_plain and not self._process.is_remote
+                if keeps_tab:
+                    await tab.leave_page()
+                    tab.release()
+                    self._tabs.pop(tab.session.id, None)
+                    context.kept = opened
+                else:
+                    await self.browser.send("Target.closeTarget", targetId=tab.frame_id)
+                    await tab.closed.wait()
+                # Remote browsers may be of a version that does not clear all origins at once.
+                origins = tab.origins if self._process.is_remote else _ALL_ORIGINS
+                await context.clear(self.browser, origins)
         except (CommandFailed, TimeoutError):
             return False
+        except ConnectionClosed:
+            return False  # if the browser is gone, disposing of the context says so
         return not tab.has_foreign_frames
 
     async def _dispose(self, context: BrowserContext) -> None:
@@ -539,3 +580,36 @@ class WorkerTab:
     context: BrowserContext | None = None
     is_tidy: bool = False
     """Whether clearing the context deletes all data of its page."""
+    is_as_configured: bool = False
+    """Whether the page changed nothing of what the tab was configured with."""
+    question: str = field(default_factory=partial(secrets.token_hex, 16))
+    """A name for events that the tab's pages cannot guess."""
+    _commands: list[tuple[str, CdpMessage]] = field(default_factory=list)
+
+    async def configure(self, commands: list[tuple[str, CdpMessage]]) -> None:
+        """Send the commands that configure the tab, unless its session has had just these.
+
+        Raises:
+            ScrapeFailed: the browser refused one of them.
+            CommandFailed: the tab is gone.
+            ConnectionClosed: the tab or the browser is gone.
+        """
+        if self._commands == commands:
+            return
+        if self._commands:
+            self.tab = await self.worker.attach_anew(self.tab)
+        self._commands = commands
+
+        async def send(command: str, arguments: CdpMessage) -> None:
+            try:
+                await self.tab.session.send(command, **arguments)
+            except CommandFailed as error:
+                # Headers in the settings may be secret; the parameters of Emulation are not.
+                shown = f" of {arguments}" if command.startswith("Emulation.") else ""
+                raise ScrapeFailed(
+                    f"The browser cannot be set up as the settings want: {command}{shown} fails: "
+                    f"{error}"
+                ) from error
+
+        # Together, to save round trips.
+        await asyncio.gather(*(send(name, arguments) for name, arguments in commands))
