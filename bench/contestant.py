@@ -1,8 +1,8 @@
 """A scraper in a process of its own, which renders pages when told to: the two ends of the line.
 
-The bench sends lines of JSON, `{"urls": […]}`; the contestant answers each with `{"texts": […]}`
-and ends when the line does. Only the standard library is imported here, since not every contestant
-has cinder's packages.
+The bench sends lines of JSON, `{"urls": […]}`; the contestant answers each with
+`{"texts": […], "seconds": […]}` and ends when the line does. Only the standard library is imported
+here, since not every contestant has cinder's packages.
 """
 
 import asyncio
@@ -10,6 +10,7 @@ import json
 import os
 import signal
 import sys
+import time
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
@@ -34,10 +35,10 @@ class Contestant:
     name: str
     process: asyncio.subprocess.Process
 
-    async def render(self, urls: Sequence[str]) -> list[str]:
-        """Return the text of each page, one after the other."""
-        texts: list[str] = (await self.ask({"urls": list(urls)}))["texts"]
-        return texts
+    async def render(self, urls: Sequence[str]) -> tuple[list[str], list[float]]:
+        """Return the text of each page, rendered one after the other, and its seconds."""
+        answer = await self.ask({"urls": list(urls)})
+        return answer["texts"], answer["seconds"]
 
     # A contestant answers in JSON of its own kind.
     async def ask(self, message: Mapping[str, Any]) -> dict[str, Any]:
@@ -103,5 +104,9 @@ async def answer_lines(answers: int, render: Callable[[str], Awaitable[str]]) ->
     """Render what the bench asks for until it closes the line."""
     with os.fdopen(answers, "w") as out:
         while line := await asyncio.to_thread(sys.stdin.readline):
-            texts = [await render(url) for url in json.loads(line)["urls"]]
-            print(json.dumps({"texts": texts}), file=out, flush=True)
+            texts, seconds = [], []
+            for url in json.loads(line)["urls"]:
+                started = time.perf_counter()
+                texts.append(await render(url))
+                seconds.append(time.perf_counter() - started)
+            print(json.dumps({"texts": texts, "seconds": seconds}), file=out, flush=True)

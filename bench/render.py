@@ -1,10 +1,10 @@
-"""Rendered scrapes: CPU seconds a page of cinder, of Crawl4AI and of a bare tab."""
+"""Rendered scrapes: pages a CPU second and latency of cinder, of Crawl4AI and of a bare tab."""
 
 import asyncio
 import statistics
 import sys
 import tempfile
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager
 from functools import partial
 from pathlib import Path
@@ -12,14 +12,23 @@ from pathlib import Path
 from bench.contestant import PEERS_PYTHON, Contestant, ContestantFailed, run_contestant
 from bench.cpu import tree_cpu_seconds
 from bench.javascript_website import marker, run_javascript_website
+from bench.runs import Goal, Table, report
 
 BROWSER = Path("/usr/lib/chromium/chromium-headless-shell")
 PAGES = 100
 ROUNDS = 5
 WARM_UP_PAGES = 3
 SETTLE_SECONDS = 1
-BAR_RATIO = 0.75
-AIM_RATIO = 0.5
+FLOOR = "floor: raw CDP, one tab"
+CINDER = "cinder"
+CRAWL4AI = "Crawl4AI"
+CRAWL4AI_KEPT = "Crawl4AI keeping one tab"
+CPU_GOALS = (
+    Goal(CINDER, FLOOR, 1 / 1.25),
+    Goal(CINDER, CRAWL4AI_KEPT, 1 / 0.55),
+    Goal(CINDER, CRAWL4AI),
+)
+LATENCY_GOALS = (Goal(CINDER, FLOOR, 1 / 2.5), Goal(CINDER, CRAWL4AI_KEPT))
 
 
 async def bench_render() -> None:
@@ -31,40 +40,37 @@ async def bench_render() -> None:
             print(f"rendered scrape: not measured, {needed} is missing: {remedy}")
             return
     async with run_javascript_website() as website, _run_contestants(website.address) as running:
-        rounds = await _run_rounds(running, website.address)
-    cinder, crawl4ai, session, floor = map(statistics.median, zip(*rounds, strict=True))
-    print(
-        f"rendered scrape, {PAGES} JavaScript pages: {cinder:.3f} CPU s a page, Crawl4AI "
-        f"{crawl4ai:.3f}, ratio {cinder / crawl4ai:.2f} (bar {BAR_RATIO}, aim {AIM_RATIO}); "
-        f"Crawl4AI keeping one tab {session:.3f}, ratio {cinder / session:.2f}; "
-        f"raw CDP floor {floor:.3f}, ratio {cinder / floor:.1f}"
-    )
+        cpu, latency = await _run_rounds(running, website.address)
+    title = f"rendered scrape of {PAGES} JavaScript pages"
+    report(Table("render", title, "pages a CPU second", cpu, CPU_GOALS))
+    title = f"latency of {PAGES} rendered scrapes"
+    report(Table("render-latency", title, "pages a second, each alone", latency, LATENCY_GOALS))
 
 
 @asynccontextmanager
 async def _run_contestants(address: str) -> AsyncIterator[Sequence[Contestant]]:
-    """Run cinder, Crawl4AI, Crawl4AI keeping one tab, and the floor, until the exit."""
+    """Run all contestants until the exit, in the order of a round."""
     async with AsyncExitStack() as stack:
         yield [
             await stack.enter_async_context(
                 run(stack.enter_context(tempfile.TemporaryDirectory(ignore_cleanup_errors=True)))
             )
             for run in (
-                partial(_run_cinder, address),
-                _run_crawl4ai,
-                partial(_run_crawl4ai, session="kept"),
                 _run_floor,
+                partial(_run_cinder, address),
+                partial(_run_crawl4ai, CRAWL4AI_KEPT, "kept"),
+                partial(_run_crawl4ai, CRAWL4AI, ""),
             )
         ]
 
 
 def _run_cinder(address: str, folder: str) -> AbstractAsyncContextManager[Contestant]:
-    return run_contestant("cinder", sys.executable, "bench.contestants.cinder", address, folder)
+    return run_contestant(CINDER, sys.executable, "bench.contestants.cinder", address, folder)
 
 
-def _run_crawl4ai(folder: str, session: str = "") -> AbstractAsyncContextManager[Contestant]:
+def _run_crawl4ai(name: str, session: str, folder: str) -> AbstractAsyncContextManager[Contestant]:
     return run_contestant(
-        "Crawl4AI",
+        name,
         str(PEERS_PYTHON),
         "bench.contestants.crawl4ai",
         *(str(BROWSER), folder, session),
@@ -75,32 +81,42 @@ def _run_crawl4ai(folder: str, session: str = "") -> AbstractAsyncContextManager
 
 
 def _run_floor(folder: str) -> AbstractAsyncContextManager[Contestant]:
-    return run_contestant(
-        "raw CDP", sys.executable, "bench.contestants.raw_cdp", str(BROWSER), folder
-    )
+    return run_contestant(FLOOR, sys.executable, "bench.contestants.raw_cdp", str(BROWSER), folder)
 
 
-async def _run_rounds(contestants: Sequence[Contestant], address: str) -> list[list[float]]:
-    """Return the CPU seconds a page of each contestant, for each round."""
+async def _run_rounds(
+    contestants: Sequence[Contestant], address: str
+) -> tuple[Mapping[str, float], Mapping[str, float]]:
+    """Return the pages a CPU second of each contestant, and those a second."""
     for contestant in contestants:
         await _measure(contestant, address, range(PAGES, PAGES + WARM_UP_PAGES))
+    used: dict[str, list[float]] = {contestant.name: [] for contestant in contestants}
+    waited: dict[str, list[float]] = {contestant.name: [] for contestant in contestants}
     share = PAGES // ROUNDS
-    return [
-        [
-            await _measure(contestant, address, range(first, first + share))
-            for contestant in contestants
-        ]
-        for first in range(0, PAGES, share)
-    ]
+    for first in range(0, PAGES, share):
+        for contestant in contestants:
+            cpu, seconds = await _measure(contestant, address, range(first, first + share))
+            used[contestant.name].append(cpu)
+            waited[contestant.name] += seconds
+    return _rates(used), _rates(waited)
 
 
-async def _measure(contestant: Contestant, address: str, numbers: range) -> float:
+def _rates(seconds: Mapping[str, Sequence[float]]) -> dict[str, float]:
+    return {name: 1 / statistics.median(each) for name, each in seconds.items()}
+
+
+async def _measure(
+    contestant: Contestant, address: str, numbers: range
+) -> tuple[float, Sequence[float]]:
+    """Return the CPU seconds of a page, and how long each page took."""
     before = tree_cpu_seconds(contestant.process.pid)
-    texts = await contestant.render([f"http://{address}/page/{number}" for number in numbers])
+    texts, seconds = await contestant.render(
+        [f"http://{address}/page/{number}" for number in numbers]
+    )
     # What a page leaves to be cleared away is part of its cost.
     await asyncio.sleep(SETTLE_SECONDS)
     used = tree_cpu_seconds(contestant.process.pid) - before
     for number, text in zip(numbers, texts, strict=True):
         if marker(number) not in text:
             raise ContestantFailed(f"{contestant.name} did not get the text of page {number}")
-    return used / len(numbers)
+    return used / len(numbers), seconds

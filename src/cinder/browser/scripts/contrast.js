@@ -104,11 +104,16 @@ styleOf => {
     effects.set(element, found);
     return found;
   };
-  const hasPaintedPseudo = element => ['::before', '::after'].some(name => {
-    const beside = getComputedStyle(element, name);
-    return beside.content !== 'none' && beside.content !== 'normal'
-      && (beside.backgroundImage !== 'none' || parts(beside.backgroundColor)[3] > THIN);
-  });
+  const pseudos = new Map();
+  const hasPaintedPseudo = element => {
+    let found = pseudos.get(element);
+    if (found === undefined) pseudos.set(element, found = ['::before', '::after'].some(name => {
+      const beside = getComputedStyle(element, name), content = beside.content;
+      return content !== 'none' && content !== 'normal'
+        && (beside.backgroundImage !== 'none' || parts(beside.backgroundColor)[3] > THIN);
+    }));
+    return found;
+  };
   // The colours of a text and of its ground as they reach the screen; null where they are unknown.
   const painting = (element, ink) => {
     let text = ink, ground = NOTHING;
@@ -116,16 +121,18 @@ styleOf => {
       const style = styleOf(above), own = backgroundOf(above);
       if (!own || (climbed < 4 && hasPaintedPseudo(above))) return null;
       [text, ground] = [over(text, own), over(ground, own)];
-      if (style.filter !== 'none') {
-        [text, ground] = [filtered(style.filter, text), filtered(style.filter, ground)];
-        if (!text || !ground) return null;
-      }
-      const opacity = Number(style.opacity);
-      [text, ground] = [text, ground].map(colour => [...colour.slice(0, 3), colour[3] * opacity]);
-      if (style.mixBlendMode !== 'normal') {
-        const behind = above.parentElement && groundOf(above.parentElement);
-        [text, ground] = behind ? [blend(style.mixBlendMode, behind, text), blend(style.mixBlendMode, behind, ground)] : [null, null];
-        if (!text || !ground) return null;
+      if (hasEffects(above)) {
+        if (style.filter !== 'none') {
+          [text, ground] = [filtered(style.filter, text), filtered(style.filter, ground)];
+          if (!text || !ground) return null;
+        }
+        const opacity = Number(style.opacity);
+        [text, ground] = [text, ground].map(colour => [...colour.slice(0, 3), colour[3] * opacity]);
+        if (style.mixBlendMode !== 'normal') {
+          const behind = above.parentElement && groundOf(above.parentElement);
+          [text, ground] = behind ? [blend(style.mixBlendMode, behind, text), blend(style.mixBlendMode, behind, ground)] : [null, null];
+          if (!text || !ground) return null;
+        }
       }
       if (ground[3] >= 0.95 && !hasEffects(above.parentElement)) return { text, ground };
     }
