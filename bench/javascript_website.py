@@ -68,6 +68,11 @@ def marker(number: int) -> str:
     return f"kindled{number:05}"
 
 
+def path_of(number: int) -> str:
+    """Return the path of a page."""
+    return f"/page/{number}"
+
+
 def run_javascript_website() -> AbstractAsyncContextManager[Website]:
     """Serve pages at `/page/0` and on, until the exit."""
     return run_module("bench.javascript_website")

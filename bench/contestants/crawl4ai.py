@@ -34,14 +34,14 @@ def lend_browser(executable: str, folder: Path) -> None:
 
 
 async def main() -> None:
-    executable, folder, session = sys.argv[1:]
+    executable, folder, session, selector = sys.argv[1:]
     answers = take_stdout()
     lend_browser(executable, Path(folder) / "browsers")
     options = CrawlerRunConfig(
         cache_mode=CacheMode.BYPASS,
         wait_until="domcontentloaded",
         # Measured a little cheaper than its `css:`.
-        wait_for="js:() => document.querySelector('article') !== null",
+        wait_for=f"js:() => document.querySelector('{selector}') !== null",
         session_id=session or None,
         verbose=False,
     )

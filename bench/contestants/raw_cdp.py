@@ -27,7 +27,7 @@ FLAGS = (
 # Any: what a message holds depends on its method.
 Message = dict[str, Any]
 HTML_ONCE_WRITTEN = """new Promise(done => {
-  const look = () => document.querySelector("article")
+  const look = () => document.querySelector(SELECTOR)
     ? done(document.documentElement.outerHTML) : setTimeout(look, 20);
   look();
 })"""
@@ -84,8 +84,8 @@ def open_tab(pipe: Pipe) -> str:
     return session
 
 
-def render(pipe: Pipe, session: str, url: str) -> str:
-    """Return a page's HTML once its text is there."""
+def render(pipe: Pipe, session: str, url: str, selector: str) -> str:
+    """Return a page's HTML once an element is there."""
     loader = pipe.call("Page.navigate", session, url=url)["loaderId"]
     # The command is answered while the tab still shows the page before.
     while pipe.wait_for("Page.frameNavigated")["frame"]["loaderId"] != loader:
@@ -93,7 +93,7 @@ def render(pipe: Pipe, session: str, url: str) -> str:
     answer = pipe.call(
         "Runtime.evaluate",
         session,
-        expression=HTML_ONCE_WRITTEN,
+        expression=HTML_ONCE_WRITTEN.replace("SELECTOR", json.dumps(selector)),
         awaitPromise=True,
         returnByValue=True,
     )
@@ -132,13 +132,13 @@ def _move_up(descriptor: int) -> int:
 
 
 async def main() -> None:
-    executable, folder = sys.argv[1:]
+    executable, folder, selector = sys.argv[1:]
     answers = take_stdout()
     with open_browser(executable, folder) as pipe:
         session = open_tab(pipe)
 
         async def render_page(url: str) -> str:
-            return render(pipe, session, url)
+            return render(pipe, session, url, selector)
 
         await answer_lines(answers, render_page)
 

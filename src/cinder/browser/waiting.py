@@ -27,7 +27,7 @@ _TEXT_LENGTH = """
 # Chromium's event for an idle network comes so long after the last response.
 _NETWORK_IDLE_SECONDS = 0.5
 # Longer than what a page may do without a timer or a request: a frame, or a promise.
-_QUIET_SECONDS = 0.1
+_QUIET_SECONDS = 0.05
 # How many automatic navigations are followed.
 _MAX_PAGES = 5
 

@@ -3,7 +3,7 @@
   // Only what is kept here is used: a page may replace everything else.
   const { apply, construct, defineProperty } = Reflect;
   const clock = performance.now.bind(performance), refuse = Event.prototype.preventDefault;
-  const FRAME_MS = 100, LATE_MS = 100, MAX_TIMERS = 1000;
+  const FRAME_MS = 100, LATE_MS = 50, MAX_TIMERS = 1000;
   const due = { __proto__: null }, periods = { __proto__: null };
   let timers = 0, busyUntil = 0;
 
