@@ -2,6 +2,7 @@ import asyncio
 import json
 from dataclasses import replace
 from pathlib import Path
+from time import monotonic
 from typing import Any
 
 import pytest
@@ -79,16 +80,19 @@ async def test_content_is_waited_for_by_whatever_way_it_comes(visitor: Visitor, 
     assert b"<p>Story" in page.body
 
 
-# With these, only a page that is found quiet is read before the test's timeout.
-ENDLESS = {"network_idle_seconds": 200, "max_wait_seconds": 200, "stable_rounds": 10_000}
-
-
 @in_browser
-@pytest.mark.parametrize("path", ["/article", "/late?after=50", "/late-by-frames", "/moves-on"])
-async def test_a_quiet_page_is_read_at_once(visitor: Visitor, path: str) -> None:
-    endless = replace(visitor, parts=waiting(visitor.parts, **ENDLESS))
-    page = await endless.visit(path)
-    assert page.status_code == 200
+@pytest.mark.parametrize("path", ["/article", "/late?after=50", "/moves-on"])
+async def test_a_quiet_page_is_read_before_its_text_was_stable(visitor: Visitor, path: str) -> None:
+    seconds = 4.0
+    slow = waiting(visitor.parts, network_idle_seconds=60, max_wait_seconds=seconds)
+    endless = replace(visitor, parts=waiting(slow, stable_rounds=10_000))
+    tries: list[float] = []
+    # On a machine that is busy with other things, the network may be idle first.
+    while len(tries) < 4 and min(tries, default=60) >= seconds:
+        begun = monotonic()
+        await endless.visit(path)
+        tries.append(monotonic() - begun)
+    assert min(tries) < seconds
 
 
 @in_browser
