@@ -19,6 +19,7 @@ from typing import TypeAlias
 
 from bench.crawl import DEFAULT, FLOOR, measure_crawl
 from bench.crawled_website import run_crawled_website
+from bench.render import compare_with_floor
 from bench.served import HEADINGS, open_contest
 
 RECORD = Path(__file__).with_name("recorded.toml")
@@ -28,6 +29,7 @@ FAILING = 2.0
 
 _CACHED_REQUESTS, _FRESH_PAGES = 320, 16
 _CRAWLED_PAGES, _CRAWL_ROUNDS = 150, 3
+_RENDERED_PAGES, _RENDER_ROUNDS = 8, 3
 _HEAD = """\
 # CPU of cinder as a multiple of its yardstick's in the same run: the median of several rounds.
 # `make floor` fails where a figure has reached twice what stands here; `make floor RECORD=1`
@@ -74,8 +76,14 @@ async def crawls() -> AsyncIterator[tuple[str, Costs]]:
             yield "crawl", Costs(cinder * 1000 / pages, bare * 1000 / pages)
 
 
+async def renders() -> AsyncIterator[tuple[str, Costs]]:
+    """Measure rendered pages by a bare tab that loads and reads them."""
+    async for cinder, bare in compare_with_floor(_RENDER_ROUNDS, _RENDERED_PAGES):
+        yield "render", Costs(cinder * 1000, bare * 1000)
+
+
 # A figure is added here, and recorded.
-SOURCES: tuple[Source, ...] = (served_scrapes, crawls)
+SOURCES: tuple[Source, ...] = (served_scrapes, crawls, renders)
 
 
 @dataclass(frozen=True, slots=True)

@@ -82,7 +82,10 @@ async def bench_render() -> None:
 
 
 async def _bench(pages: Pages) -> None:
-    async with pages.website() as website, _run_contestants(pages, website.address) as running:
+    async with (
+        pages.website() as website,
+        _run_contestants(_runs(pages, website.address)) as running,
+    ):
         cpu, latency = await _run_rounds(pages, running, website.address)
     title = f"rendered scrapes of {pages.number} {pages.title}"
     report(Table(pages.bench, title, "pages a CPU second", cpu, CPU_GOALS))
@@ -91,20 +94,41 @@ async def _bench(pages: Pages) -> None:
     report(Table(name, title, "pages a second, one after the other", latency, LATENCY_GOALS))
 
 
+async def compare_with_floor(rounds: int, share: int) -> AsyncIterator[tuple[float, float]]:
+    """Yield the CPU seconds that a page takes cinder, and the floor, for each round."""
+    pages = SYNTHETIC
+    async with pages.website() as website:
+        runs = _runs(pages, website.address)[:2]
+        async with _run_contestants(runs) as (floor, cinder):
+            for first in range(0, (rounds + 1) * share, share):
+                numbers = range(first, first + share)
+                bare, _ = await _measure(pages, floor, website.address, numbers)
+                used, _ = await _measure(pages, cinder, website.address, numbers)
+                if first:  # the first round warms up
+                    yield used, bare
+
+
+Run = Callable[[str], AbstractAsyncContextManager[Contestant]]
+
+
+def _runs(pages: Pages, address: str) -> Sequence[Run]:
+    """Return what runs each contestant in a folder, in the order of a round."""
+    return (
+        partial(_run_floor, pages.selector),
+        partial(_run_cinder, address),
+        partial(_run_crawl4ai, CRAWL4AI_KEPT, "kept", pages.selector),
+        partial(_run_crawl4ai, CRAWL4AI, "", pages.selector),
+    )
+
+
 @asynccontextmanager
-async def _run_contestants(pages: Pages, address: str) -> AsyncIterator[Sequence[Contestant]]:
-    """Run all contestants until the exit, in the order of a round."""
+async def _run_contestants(runs: Sequence[Run]) -> AsyncIterator[Sequence[Contestant]]:
     async with AsyncExitStack() as stack:
         yield [
             await stack.enter_async_context(
                 run(stack.enter_context(tempfile.TemporaryDirectory(ignore_cleanup_errors=True)))
             )
-            for run in (
-                partial(_run_floor, pages.selector),
-                partial(_run_cinder, address),
-                partial(_run_crawl4ai, CRAWL4AI_KEPT, "kept", pages.selector),
-                partial(_run_crawl4ai, CRAWL4AI, "", pages.selector),
-            )
+            for run in runs
         ]
 
 

@@ -36,10 +36,15 @@ async def run_group(folder: Path, site: Site, **variables: str) -> AsyncIterator
 def workers_of(server: RunningServer) -> list[psutil.Process]:
     """Return the worker processes."""
     return [
-        child
-        for child in psutil.Process(server.process.pid).children()
-        if child.status() != psutil.STATUS_ZOMBIE
+        child for child in psutil.Process(server.process.pid).children() if not _has_ended(child)
     ]
+
+
+def _has_ended(process: psutil.Process) -> bool:
+    try:
+        return process.status() == psutil.STATUS_ZOMBIE
+    except psutil.NoSuchProcess:
+        return True
 
 
 async def until_replaced(server: RunningServer, killed: psutil.Process) -> None:
