@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from cinder.browser.cdp import CdpMessage, CdpSession, CommandFailed, ConnectionClosed
+from cinder.egress.credentials import ProxyCredentials
 from cinder.errors import (
     BrowserCrashed,
     CinderError,
@@ -497,3 +498,36 @@ def read_result(answer: CdpMessage) -> Any:
         text = thrown.get("description") or str(thrown.get("value") or details.get("text"))
         raise ScriptFailed(text.partition("\n")[0][:500])
     return answer["result"].get("value")
+
+
+async def authenticate_to_proxy(session: CdpSession, proxy_credentials: ProxyCredentials) -> None:
+    """Authenticate a tab's context, which then sends the credentials with all requests.
+
+    Only intercepted requests can be authenticated, and intercepting all would cost a round trip
+    each. The proxy itself responds to this URL.
+    """
+    url = proxy_credentials.proxy_auth_url
+
+    def continue_request(event: CdpMessage) -> None:
+        session.post("Fetch.continueRequest", requestId=event["requestId"])
+
+    def provide_credentials(event: CdpMessage) -> None:
+        session.post(
+            "Fetch.continueWithAuth",
+            requestId=event["requestId"],
+            authChallengeResponse={
+                "response": "ProvideCredentials",
+                "username": proxy_credentials.credentials.user,
+                "password": proxy_credentials.credentials.password,
+            },
+        )
+
+    remove_listeners = (
+        session.on("Fetch.requestPaused", continue_request),
+        session.on("Fetch.authRequired", provide_credentials),
+    )
+    await session.send("Fetch.enable", handleAuthRequests=True, patterns=[{"urlPattern": url}])
+    await session.send("Page.navigate", url=url)
+    await session.send("Fetch.disable")
+    for remove in remove_listeners:
+        remove()

@@ -1,6 +1,6 @@
 """Waits for a page to be complete: nothing changes in it, and nothing is due that may change it.
 
-Where that cannot be told, the network has to be idle and the text to stop changing.
+Where that is not known, the network has to be idle and the text to stop changing.
 """
 
 import asyncio

@@ -23,7 +23,7 @@ from cinder.browser.cdp import (
 )
 from cinder.browser.chromium import proxy_url_for_browser
 from cinder.browser.process import start_process
-from cinder.browser.tab import Tab
+from cinder.browser.tab import Tab, authenticate_to_proxy
 from cinder.egress.credentials import ProxyCredentials, Route
 from cinder.egress.proxy import ForwardProxy
 from cinder.errors import BrowserCrashed, BrowserUnavailable, CinderError, ScrapeFailed
@@ -77,39 +77,6 @@ class BrowserContext:
     async def clear_cookies(self, browser: CdpSession) -> None:
         """Delete all cookies."""
         await browser.send("Storage.clearCookies", browserContextId=self.id)
-
-
-async def authenticate_to_proxy(session: CdpSession, proxy_credentials: ProxyCredentials) -> None:
-    """Authenticate a tab's context, which then sends the credentials with all requests.
-
-    Only intercepted requests can be authenticated, and intercepting all would cost a round trip
-    each. The proxy itself responds to this URL.
-    """
-    url = proxy_credentials.proxy_auth_url
-
-    def continue_request(event: CdpMessage) -> None:
-        session.post("Fetch.continueRequest", requestId=event["requestId"])
-
-    def provide_credentials(event: CdpMessage) -> None:
-        session.post(
-            "Fetch.continueWithAuth",
-            requestId=event["requestId"],
-            authChallengeResponse={
-                "response": "ProvideCredentials",
-                "username": proxy_credentials.credentials.user,
-                "password": proxy_credentials.credentials.password,
-            },
-        )
-
-    remove_listeners = (
-        session.on("Fetch.requestPaused", continue_request),
-        session.on("Fetch.authRequired", provide_credentials),
-    )
-    await session.send("Fetch.enable", handleAuthRequests=True, patterns=[{"urlPattern": url}])
-    await session.send("Page.navigate", url=url)
-    await session.send("Fetch.disable")
-    for remove in remove_listeners:
-        remove()
 
 
 _log: FilteringBoundLogger = structlog.get_logger()

@@ -66,7 +66,7 @@
   wrap(window, 'requestAnimationFrame', () => note(FRAME_MS));
   wrap(window, 'requestIdleCallback', () => note(FRAME_MS));
   const soon = () => note(soonMs), always = () => note(Infinity);
-  // Work beside the page's thread: nobody knows when it is done.
+  // Work in other threads: when it ends is not known.
   wrap(window, 'Worker', always);
   wrap(window, 'SharedWorker', always);
   wrap(window.Scheduler && Scheduler.prototype, 'postTask', values => note(values[1] ? soonMs : FRAME_MS));
