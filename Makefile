@@ -97,6 +97,7 @@ COMPILED := hatch_build.py $(wildcard src/cinder/html/main_content/*.py)
 $(VENV)/.installed: requirements.lock pyproject.toml $(COMPILED) | $(VENV)/bin/pip
 	$(BIN)/pip install --quiet --require-hashes -r requirements.lock
 	$(BIN)/pip install --quiet --no-deps --no-build-isolation -e .
+	@test -f src/cinder/html/main_content/compiled.sha256 || echo "Installed without compiled modules: pages take longer to read. For them, install a C compiler, remove $@ and run make setup again."
 	@touch $@
 
 $(VENV)/.installed-dev: requirements-dev.lock $(VENV)/.installed

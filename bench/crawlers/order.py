@@ -43,8 +43,8 @@ def take_order(*others: int) -> Order:
     """
     answers = take_stdout()
     _say(answers, {CONVERTER: version(CONVERTER), OTHERS: list(others)})
-    told = json.loads(sys.stdin.readline())
-    return Order(told["start"], told["pages"], Path(told["output"]), answers)
+    order = json.loads(sys.stdin.readline())
+    return Order(order["start"], order["pages"], Path(order["output"]), answers)
 
 
 def _say(answers: int, message: Mapping[str, object]) -> None:

@@ -33,7 +33,7 @@ def decompress(data: bytes) -> bytes:
 
 
 def is_compressed(data: bytes, size: int) -> bool:
-    """Whether `decompress` returns so many bytes at most, and no more, or fails."""
+    """Whether data is a single frame that declares to hold so many bytes."""
     try:
         is_one_frame = zstd.get_frame_size(data) == len(data)
         return is_one_frame and zstd.get_frame_info(data).decompressed_size == size
